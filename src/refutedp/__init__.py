@@ -1,0 +1,1 @@
+"""RefuteDP finds counterexamples to differential-privacy claims."""

@@ -1,0 +1,1 @@
+"""Which inputs to try: adjacent pairs from patterns, arguments from symbolic execution."""

@@ -1,0 +1,1 @@
+"""Lifted execution: one call of an ordinary scalar function simulates n runs."""
