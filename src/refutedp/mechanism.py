@@ -52,9 +52,7 @@ class Mechanism:
         """Whether one call returns many outputs."""
         return self.size is not None
 
-    def call(
-        self, data: Any, arguments: Mapping[str, Any], *, rng: Any = None, size: int | None = None
-    ) -> Any:
+    def call(self, data: Any, arguments: Mapping[str, Any], *, rng: Any = None, size: int | None = None) -> Any:
         """One call; `arguments` holds every option by name, epsilon included when the mechanism takes it."""
         keywords = dict(arguments)
         if self.rng is not None:
@@ -77,9 +75,7 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
     if isinstance(function, Mechanism):
         return function
     if not callable(function):
-        raise UsageError(
-            f"mechanism={function!r} is not callable: pass a function such as f(data, epsilon, rng)"
-        )
+        raise UsageError(f"mechanism={function!r} is not callable: pass a function such as f(data, epsilon, rng)")
     name = _name_of(function)
     try:
         parameters = list(inspect.signature(function).parameters.values())

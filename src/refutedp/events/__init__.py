@@ -1,0 +1,1 @@
+"""Which events the outputs allow, and which of them best shows a violation."""

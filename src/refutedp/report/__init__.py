@@ -1,0 +1,1 @@
+"""Results for people: text, progress and, on top, files."""

@@ -1,0 +1,180 @@
+"""The paper's loop: inputs, search, confirmation; and the same for a whole curve of test epsilons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from refutedp.claims import PureDP, positive_number
+from refutedp.confirm import count_fresh, weigh
+from refutedp.errors import UsageError
+from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
+from refutedp.mechanism import Mechanism, describe
+from refutedp.prepare import prepare
+from refutedp.records import Evidence
+from refutedp.report.progress import reporting
+from refutedp.results import Effort, Point, Result, Sweep, Verdict
+from refutedp.search import Found, search
+from refutedp.settings import Options, Settings, settings_from
+from refutedp.stats.power import can_ever_convict, detectable_epsilon
+from refutedp.stats.scoring import RatioScorer
+
+_HINT = 0.05
+_CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "settings")
+
+
+def check(
+    mechanism: Any,
+    claim: PureDP | None = None,
+    *,
+    epsilon: float | None = None,
+    adjacency: Adjacency = ALL_DIFFER,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Search for a counterexample to the claim, then test the best one on fresh runs.
+
+    `epsilon=0.5` is short for the claim `PureDP(0.5)`, and is handed to the mechanism when it has a parameter
+    `epsilon` or `eps`. The probability of a false alarm is at most `significance`, whatever was searched.
+
+    >>> def leaky(queries, epsilon, rng):
+    ...     return sum(queries) + rng.laplace(scale=1 / epsilon)      # five queries may change, noise for one
+    >>> result = check(leaky, epsilon=1.0, search_runs=2000, confirm_runs=5000, lengths=(5,))
+    >>> result.verdict.value
+    'violation'
+    """
+    chosen = settings_from(settings, dict(options), also=_CHECK_KEYWORDS)
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    agreed = _claim(claim, epsilon)
+    _require_enough(agreed.epsilon, chosen)
+    prepared = prepare(described, agreed.epsilon, adjacency, args, pairs, chosen)
+    with reporting(chosen.progress) as report:
+        found = search(prepared, agreed, RatioScorer(), chosen, report)
+        if found.candidate is None or found.runner is None:
+            return _constant(described, agreed, adjacency, found, prepared.notes, chosen)
+        (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
+    evidence = weigh(found.candidate, counts, agreed.epsilon, chosen)
+    return Result(
+        verdict=_verdict(evidence, chosen),
+        mechanism=described.name,
+        claim=agreed,
+        adjacency=str(adjacency),
+        evidence=evidence,
+        detectable_epsilon=detectable_epsilon(counts, agreed.epsilon, chosen.significance),
+        effort=Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs),
+        settings=chosen,
+        notes=prepared.notes,
+    )
+
+
+def sweep(
+    mechanism: Any,
+    *,
+    claimed: Iterable[float],
+    test: Iterable[float],
+    adjacency: Adjacency = ALL_DIFFER,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Sweep:
+    """P-value and certified bound against test epsilon, one curve a claimed epsilon: the paper's figures.
+
+    Search and confirmation runs are shared by all test epsilons of a claimed one: the event with the largest
+    certified epsilon is the best against each of them.
+
+    >>> def noisy(queries, epsilon, rng):
+    ...     return queries[0] + rng.laplace(scale=1 / epsilon)
+    >>> curve = sweep(noisy, claimed=[1.0], test=[0.2, 3.0], search_runs=2000, confirm_runs=5000, lengths=(1,))
+    >>> [point.p_value < 0.05 for point in curve.points]
+    [True, False]
+    """
+    chosen = settings_from(settings, dict(options), also=("claimed", "test", *_CHECK_KEYWORDS[2:]))
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
+    tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
+    points: list[Point] = []
+    efforts: list[Effort] = []
+    notes: dict[str, None] = {}
+    with reporting(chosen.progress) as report:
+        for value in claims:
+            prepared = prepare(described, value, adjacency, args, pairs, chosen)
+            notes.update(dict.fromkeys(prepared.notes))
+            found = search(prepared, PureDP(value), RatioScorer(), chosen, report)
+            efforts.append(Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs))
+            if found.candidate is None or found.runner is None:
+                raise UsageError(
+                    f"{described.name}() gives one and the same output always: there is no curve to draw"
+                )
+            (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
+            points += [Point(value, t, weigh(found.candidate, counts, t, chosen)) for t in tests]
+    return Sweep(described.name, str(adjacency), tuple(points), tuple(efforts), chosen, tuple(notes))
+
+
+def _list(name: str, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise UsageError(f"{name}={values!r} must be a list of epsilons, such as [0.2, 0.7, 1.5]")
+    items = list(values)
+    if not items:
+        raise UsageError(f"{name}=[] is empty: give at least one epsilon")
+    return items
+
+
+def _claim(claim: Any, epsilon: Any) -> PureDP:
+    if claim is None and epsilon is None:
+        raise UsageError("no claim was given: say what the mechanism promises, such as epsilon=0.5")
+    if claim is None:
+        return PureDP(epsilon)
+    if not isinstance(claim, PureDP):
+        raise UsageError(f"claim={claim!r} is not a claim: use PureDP(0.5), or epsilon=0.5 for short")
+    if epsilon is not None and epsilon != claim.epsilon:
+        raise UsageError(f"epsilon={epsilon!r} contradicts claim={claim!r}: give one of the two")
+    return claim
+
+
+def _require_enough(epsilon: float, settings: Settings) -> None:
+    n = settings.confirm_runs
+    if can_ever_convict(n, n, epsilon, settings.significance):
+        return
+    least = n
+    while not can_ever_convict(least, least, epsilon, settings.significance):
+        least *= 2
+    while can_ever_convict(least - 1, least - 1, epsilon, settings.significance):
+        least -= 1
+    raise UsageError(
+        f"confirm_runs={n} can never convict epsilon={epsilon:g} at significance={settings.significance:g}, "
+        f"even if every run agreed: use at least {least}"
+    )
+
+
+def _verdict(evidence: Evidence, settings: Settings) -> Verdict:
+    if evidence.log_p_value <= math.log(settings.significance):
+        return Verdict.VIOLATION
+    if evidence.log_p_value <= math.log(_HINT):
+        return Verdict.INCONCLUSIVE
+    return Verdict.NOT_FOUND
+
+
+def _constant(
+    mechanism: Mechanism,
+    claim: PureDP,
+    adjacency: Adjacency,
+    found: Found,
+    notes: tuple[str, ...],
+    settings: Settings,
+) -> Result:
+    """Every run on every pair gave the same output: no event has two rates to compare."""
+    return Result(
+        verdict=Verdict.NOT_FOUND,
+        mechanism=mechanism.name,
+        claim=claim,
+        adjacency=str(adjacency),
+        evidence=None,
+        detectable_epsilon=math.inf,
+        effort=Effort(found.pairs, found.events, found.runs, 0),
+        settings=settings,
+        notes=(*notes, "Every run gave the same output, whatever the input."),
+    )

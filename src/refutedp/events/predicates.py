@@ -1,0 +1,180 @@
+"""Events: sets of outputs, each a record with a predicate for machines and a sentence for people."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.events.features import Feature, Scalar, Special, Type
+from refutedp.outputs import Array, Group
+
+Mask: TypeAlias = NDArray[np.bool_] | bool
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="event"):
+    def mask(self, group: Group) -> Mask:
+        raise NotImplementedError(type(self).__name__)
+
+    def words(self) -> str:
+        raise NotImplementedError(type(self).__name__)
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+class Equals(_Event, frozen=True, tag="equals"):
+    """The feature has this value; True is not 1, and nan equals nothing.
+
+    >>> from refutedp.events.features import Length
+    >>> print(Equals(Length(), 6))
+    len(output) = 6
+    """
+
+    of: Feature
+    value: Scalar
+
+    def mask(self, group: Group) -> Mask:
+        """Rows whose feature equals the value."""
+        return equal(self.of.column(group), self.value)
+
+    def words(self) -> str:
+        """The sentence."""
+        if isinstance(self.of, Type):
+            raised = str(self.value).removeprefix("raises ")
+            return f"the mechanism raises {raised}" if raised != self.value else f"the output is a {self.value}"
+        if isinstance(self.of, Special):
+            return f"{self.of.words()} is {self.value}"
+        return f"{self.of.words()} = {self.value!r}"
+
+
+class Among(_Event, frozen=True, tag="among"):
+    """The feature has one of these values."""
+
+    of: Feature
+    values: tuple[Scalar, ...]
+
+    def mask(self, group: Group) -> Mask:
+        """Rows whose feature equals one of the values."""
+        column = self.of.column(group)
+        found: Mask = False
+        for value in self.values:
+            found = found | equal(column, value)
+        return found
+
+    def words(self) -> str:
+        """The sentence."""
+        return f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
+
+
+class Interval(_Event, frozen=True, tag="interval"):
+    """The feature is a number with low <= number < high; None is no bound on that side.
+
+    `among_others` says that the feature is not always a number, and changes only the words.
+
+    >>> from refutedp.events.features import Value
+    >>> print(Interval(Value((0,)), low=None, high=1.5))
+    output[0] < 1.5
+    """
+
+    of: Feature
+    low: float | None
+    high: float | None
+    among_others: bool = False
+
+    def mask(self, group: Group) -> Mask:
+        """Rows whose feature lies in the interval."""
+        column = self.of.column(group)
+        if column is None or isinstance(column, (str, bool)):
+            return False
+        if isinstance(column, np.ndarray):
+            if column.dtype == np.bool_:
+                return False
+            if column.dtype == object:
+                column = _floats(column)
+        above = True if self.low is None else column >= self.low
+        below = True if self.high is None else column < self.high
+        inside = above & below
+        if self.low is None and self.high is None:
+            return np.isfinite(column) if isinstance(column, np.ndarray) else True
+        return inside
+
+    def words(self) -> str:
+        """The sentence."""
+        name = self.of.words() + (" is a number and" if self.among_others else "")
+        low, high = (None if end is None else f"{end:.15g}" for end in (self.low, self.high))
+        if low is None and high is None:
+            return f"{self.of.words()} is a number"
+        if low is None:
+            return f"{name} < {high}"
+        if high is None:
+            return f"{name} >= {low}"
+        return (
+            f"{name} in [{low}, {high})"
+            if not self.among_others
+            else f"{self.of.words()} is a number in [{low}, {high})"
+        )
+
+
+class Exactly(_Event, frozen=True, tag="exactly"):
+    """The whole output, leaf by leaf."""
+
+    label: str
+    leaves: tuple[Scalar, ...]
+
+    def mask(self, group: Group) -> Mask:
+        """Rows equal to the output in every leaf."""
+        if group.shape.label != self.label or len(group.columns) != len(self.leaves):
+            return False
+        found: Mask = True
+        for kind, column, leaf in zip(group.shape.kinds, group.columns, self.leaves, strict=True):
+            found = found & ((leaf is None) if kind == "none" else equal(column, leaf))
+        return found
+
+    def words(self) -> str:
+        """The sentence."""
+        if len(self.leaves) == 1 and self.label not in ("list", "tuple", "ndarray"):
+            return f"the output = {self.leaves[0]!r}"
+        return f"the output = [{', '.join(repr(leaf) for leaf in self.leaves)}]"
+
+
+class Both(_Event, frozen=True, tag="both"):
+    """Two events at once: the paper's product of a categorical and a numeric event."""
+
+    first: Equals | Among | Interval | Exactly
+    second: Equals | Among | Interval | Exactly
+
+    def mask(self, group: Group) -> Mask:
+        """Rows in both."""
+        first = self.first.mask(group)
+        if first is False:
+            return False
+        return first & self.second.mask(group)
+
+    def words(self) -> str:
+        """The sentence."""
+        return f"{self.first.words()} and {self.second.words()}"
+
+
+Event: TypeAlias = Equals | Among | Interval | Exactly | Both
+
+
+def equal(column: Array | Scalar, value: Scalar) -> Mask:
+    """Which entries equal `value`, telling bools from numbers."""
+    if column is None:
+        return False
+    if not isinstance(column, np.ndarray):
+        return isinstance(column, bool) == isinstance(value, bool) and column == value
+    if (column.dtype == np.bool_) != isinstance(value, bool):
+        return False
+    if column.dtype != object and isinstance(value, str):
+        return False
+    found = column == value
+    return np.asarray(found, dtype=np.bool_) if isinstance(found, np.ndarray) else bool(found)
+
+
+def _floats(column: Array) -> Array:
+    """Numbers out of an object column (integers beyond 64 bits); strings become nan, outside every interval."""
+    return np.array([float(v) if isinstance(v, (int, float)) else np.nan for v in column], dtype=np.float64)

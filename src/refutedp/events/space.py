@@ -1,0 +1,182 @@
+"""The search space: families of events that the outputs of a pair allow, each with its hits on both sides.
+
+The paper's five cases come out of the features: categories and counts of lists of categories, lengths when they vary,
+intervals of coordinates, mean, min and max for numbers, and products of the two for mixed outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.events.features import Feature, Scalar, Statistic, features_for
+from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
+from refutedp.events.tables import (
+    Hits,
+    NumberTable,
+    ValueTable,
+    edges_of,
+    repeated_numbers,
+    tabulate,
+)
+from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Outputs
+
+MOST_VALUES = 2048
+"""Distinct values of a categorical or integer feature that are looked at one by one."""
+MOST_UNION = 64
+"""Features with at most this many values also offer unions of values, ranked by likelihood ratio."""
+MOST_CASES = 24
+"""Values of a categorical feature that are combined with numeric events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Events with their hits on either side; `tries` is how many independent choices the family amounts to."""
+
+    x: Hits
+    y: Hits
+    tries: int
+    build: Callable[[int], Event]
+
+
+def families(first: Outputs, second: Outputs, references: list[tuple[Scalar, ...]]) -> Iterator[Family]:
+    """Every family for the outputs of one pair."""
+    groups = [*first.groups, *second.groups]
+    chosen = [features_for(groups, reference) for reference in (*references, None)]
+    features = list(dict.fromkeys(feature for some in chosen for feature in some))
+    tables = {f: tabulate(f, first, second, most_values=MOST_VALUES) for f in features}
+    for feature, table in tables.items():
+        yield from _of_feature(feature, table)
+    yield from _whole_outputs(first, second)
+    if _mixed(groups):
+        cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
+        numbers = [f for f, t in tables.items() if isinstance(t, NumberTable)]
+        yield from _products(cases, numbers, first, second)
+
+
+def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Iterator[Family]:
+    if isinstance(table, NumberTable):
+        yield from _intervals(feature, table)
+    elif isinstance(table, ValueTable) and len(table.values) > 1:
+        values = table.values
+        yield Family(table.x, table.y, len(values), lambda i: Equals(feature, values[i]))
+        if all(isinstance(v, int) and not isinstance(v, bool) for v in values) and len(values) > 2:
+            yield _integer_intervals(feature, table)
+        if 2 < len(values) <= MOST_UNION:
+            yield from _unions(feature, table)
+
+
+def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
+    edges = edges_of(table)
+    yield _between(feature, edges, np.searchsorted(table.x, edges), np.searchsorted(table.y, edges), table)
+    repeated = repeated_numbers(table, most=64)
+    if len(repeated):
+        x = np.searchsorted(table.x, repeated, "right") - np.searchsorted(table.x, repeated)
+        y = np.searchsorted(table.y, repeated, "right") - np.searchsorted(table.y, repeated)
+        yield Family(x, y, len(repeated), lambda i: Equals(feature, float(repeated[i])))
+
+
+def _between(
+    feature: Feature, edges: NDArray[np.float64], below_x: Hits, below_y: Hits, table: NumberTable
+) -> Family:
+    """All [low, high) with ends among the edges and the two infinities, except the whole line."""
+    below_x = np.concatenate([[0], below_x, [len(table.x)]])
+    below_y = np.concatenate([[0], below_y, [len(table.y)]])
+    low, high = np.triu_indices(len(below_x), 1)
+    ends: list[float | None] = [None, *edges.tolist(), None]
+    return Family(
+        below_x[high] - below_x[low],
+        below_y[high] - below_y[low],
+        len(edges),
+        lambda i: Interval(feature, ends[low[i]], ends[high[i]], among_others=not table.complete),
+    )
+
+
+def _integer_intervals(feature: Feature, table: ValueTable) -> Family:
+    """At least k and below k, for every integer value k seen but the first."""
+    values = table.values[1:]
+    above_x, above_y = table.x[::-1].cumsum()[::-1][1:], table.y[::-1].cumsum()[::-1][1:]
+    count = len(values)
+
+    def build(i: int) -> Event:
+        edge = float(values[i % count])  # type: ignore[arg-type]
+        return Interval(feature, edge, None) if i < count else Interval(feature, None, edge)
+
+    below_x, below_y = table.x.sum() - above_x, table.y.sum() - above_y
+    return Family(np.concatenate([above_x, below_x]), np.concatenate([above_y, below_y]), count, build)
+
+
+def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
+    """Unions of the values likeliest on one side: no other sets of values tell the sides better apart."""
+    order = np.argsort((table.y + 0.5) / (table.x + 0.5), kind="stable")
+    for ranked in (order, order[::-1]):
+        picked = ranked[: len(ranked) - 1]
+
+        def build(i: int, ranked: Hits = ranked) -> Event:
+            chosen = sorted(ranked[: i + 1].tolist())
+            return Among(feature, tuple(table.values[j] for j in chosen))
+
+        yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), len(picked), build)
+
+
+def _whole_outputs(first: Outputs, second: Outputs) -> Iterator[Family]:
+    """Each whole output of several leaves, where outputs repeat."""
+    hits: dict[tuple[str, tuple[Scalar, ...]], list[int]] = {}
+    for side, outputs in enumerate((first, second)):
+        for group in outputs.groups:
+            if group.weights is None or len(group.columns) < 2 or "float" in group.shape.kinds:
+                continue
+            rows = zip(*(_leaves(group, j) for j in range(len(group.columns))), strict=True)
+            for leaves, weight in zip(rows, group.weights.tolist(), strict=True):
+                hits.setdefault((group.shape.label, leaves), [0, 0])[side] += weight
+    if hits:
+        keys = list(hits)
+        table = np.array([hits[key] for key in keys], dtype=np.int64)
+        yield Family(table[:, 0], table[:, 1], len(keys), lambda i: Exactly(*keys[i]))
+
+
+def _leaves(group: Group, leaf: int) -> list[Scalar]:
+    if group.shape.kinds[leaf] == "none":
+        return [None] * group.rows
+    return group.columns[leaf].tolist()  # type: ignore[no-any-return]
+
+
+def _mixed(groups: list[Group]) -> bool:
+    """Whether some outputs hold both categories and numbers, or come in several forms with numbers in them."""
+    kinds = [set(group.shape.kinds) for group in groups]
+    both = any(k & CATEGORICAL and k & NUMERIC for k in kinds)
+    return both or (len({group.shape for group in groups}) > 1 and any(k & NUMERIC for k in kinds))
+
+
+def _products(
+    cases: list[tuple[Feature, ValueTable]], numbers: list[Feature], first: Outputs, second: Outputs
+) -> Iterator[Family]:
+    """A value of a categorical feature and an interval of a numeric one, at the same time."""
+    # Two features that single out the same outputs (a length, the number of False) need only one product.
+    seen: set[tuple[int, int]] = set()
+    for feature, table in cases:
+        for i in np.argsort(-(table.x + table.y), kind="stable")[:MOST_CASES]:
+            hits = (int(table.x[i]), int(table.y[i]))
+            if hits in seen or sum(hits) < 10:
+                continue
+            seen.add(hits)
+            case = Equals(feature, table.values[i])
+            for number in numbers:
+                inner = tabulate(number, first, second, keep=case.mask, most_values=MOST_VALUES)
+                if not isinstance(inner, NumberTable):
+                    continue
+                same_as_value = isinstance(number, Statistic) and number.name != "mean"
+                for family in _intervals(number, inner):
+                    if not same_as_value or len(numbers) > 4:
+                        yield Family(family.x, family.y, family.tries, _both(case, family.build))
+
+
+def _both(case: Equals, build: Callable[[int], Event]) -> Callable[[int], Event]:
+    def product(i: int) -> Event:
+        inner = build(i)
+        return inner if isinstance(inner, Both) else Both(case, inner)
+
+    return product

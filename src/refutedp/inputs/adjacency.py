@@ -1,0 +1,176 @@
+"""Which inputs count as neighbours; the adjacency is the user's to state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from refutedp.claims import positive_number
+from refutedp.errors import NotAdjacentError, UsageError
+
+DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0, math.nan, math.inf, -math.inf, 1e308)
+"""Records to try when the user names none: ordinary numbers, and the odd ones that break code."""
+
+
+def _universe(records: Any) -> tuple[Any, ...]:
+    if isinstance(records, (str, bytes)) or not isinstance(records, (Sequence, np.ndarray)):
+        raise UsageError(f"records={records!r} must be a list of example records, such as [0, 1, 100]")
+    if len(records) == 0:
+        raise UsageError("records=[] is empty: give at least one example record, such as [0, 1]")
+    return tuple(records)
+
+
+@dataclass(frozen=True, slots=True)
+class AllDiffer:
+    """Data are query answers, and on adjacent inputs every one may change by at most `sensitivity`."""
+
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive_number("sensitivity", self.sensitivity)
+
+    def difference(self, d1: Any, d2: Any) -> str | None:
+        """Why two inputs are not adjacent, or None if they are."""
+        return _query_difference(d1, d2, self.sensitivity, most_changes=None)
+
+    def __str__(self) -> str:
+        return f"every query may change by at most {self.sensitivity:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneDiffers:
+    """Data are query answers, and on adjacent inputs one may change by at most `sensitivity` (histograms)."""
+
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive_number("sensitivity", self.sensitivity)
+
+    def difference(self, d1: Any, d2: Any) -> str | None:
+        """Why two inputs are not adjacent, or None if they are."""
+        return _query_difference(d1, d2, self.sensitivity, most_changes=1)
+
+    def __str__(self) -> str:
+        return f"one query may change by at most {self.sensitivity:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddRemove:
+    """Data are lists of records, and adjacent ones differ by one record added or removed (order is free)."""
+
+    records: tuple[Any, ...] = DEFAULT_RECORDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _universe(self.records))
+
+    def difference(self, d1: Any, d2: Any) -> str | None:
+        """Why two inputs are not adjacent, or None if they are."""
+        only1, only2 = _multiset_difference(d1, d2)
+        if len(only1) + len(only2) == 1:
+            return None
+        return f"{_only(only1, only2)}; exactly one record may be added or removed"
+
+    def __str__(self) -> str:
+        return "one record may be added or removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Data are lists of records, and adjacent ones have the same size and differ in one record (order is free)."""
+
+    records: tuple[Any, ...] = DEFAULT_RECORDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _universe(self.records))
+
+    def difference(self, d1: Any, d2: Any) -> str | None:
+        """Why two inputs are not adjacent, or None if they are."""
+        only1, only2 = _multiset_difference(d1, d2)
+        if len(only1) <= 1 and len(only2) <= 1 and len(only1) == len(only2):
+            return None
+        return f"{_only(only1, only2)}; exactly one record may be replaced"
+
+    def __str__(self) -> str:
+        return "one record may be replaced"
+
+
+Adjacency: TypeAlias = AllDiffer | OneDiffers | AddRemove | Replace
+
+ALL_DIFFER = AllDiffer()
+ONE_DIFFERS = OneDiffers()
+ADD_REMOVE = AddRemove()
+REPLACE = Replace()
+
+
+def require_adjacent(adjacency: Adjacency, d1: Any, d2: Any, number: int) -> None:
+    """Refuse a pair the user gave if it is not adjacent, with a sentence that says where it differs.
+
+    >>> require_adjacent(ALL_DIFFER, [1, 1], [1, 3], 0)
+    Traceback (most recent call last):
+        ...
+    refutedp.errors.NotAdjacentError: pairs[0] is not adjacent: at position 1 the inputs are 1 and 3, ...
+    """
+    problem = adjacency.difference(d1, d2)
+    if problem is not None:
+        raise NotAdjacentError(f"pairs[{number}] is not adjacent: {problem} (adjacency: {adjacency})")
+
+
+def _query_difference(d1: Any, d2: Any, sensitivity: float, most_changes: int | None) -> str | None:
+    a, b = _numbers(d1), _numbers(d2)
+    if a is None or b is None:
+        return f"{d1!r} and {d2!r} are not both lists of numbers, as query answers must be"
+    if len(a) != len(b):
+        return f"the inputs have {len(a)} and {len(b)} queries, and must have equally many"
+    changes = []
+    for i, (one, other) in enumerate(zip(a, b, strict=True)):
+        if math.isnan(one) or math.isnan(other):
+            return f"at position {i} there is a nan, which is no query answer"
+        if one == other:
+            continue
+        changes.append(i)
+        gap = abs(one - other)
+        if gap > sensitivity * (1 + 1e-9):
+            return f"at position {i} the inputs are {one:g} and {other:g}, {gap:g} apart, more than {sensitivity:g}"
+    if most_changes is not None and len(changes) > most_changes:
+        return f"the inputs differ at positions {changes}, and only {most_changes} may change"
+    return None
+
+
+def _numbers(data: Any) -> list[float] | None:
+    if isinstance(data, (int, float)):
+        return [float(data)]
+    if isinstance(data, np.ndarray):
+        data = data.ravel().tolist()
+    if not isinstance(data, Sequence) or isinstance(data, (str, bytes)):
+        return None
+    try:
+        return [float(item) for item in data]
+    except (TypeError, ValueError):
+        return None
+
+
+def _multiset_difference(d1: Any, d2: Any) -> tuple[list[Any], list[Any]]:
+    rest = [_key(record) for record in d2]
+    only1 = []
+    for record in d1:
+        key = _key(record)
+        if key in rest:
+            rest.remove(key)
+        else:
+            only1.append(key)
+    return only1, rest
+
+
+def _key(record: Any) -> str:
+    """Records are the same when they print the same: nan equals nan here, and -0.0 is not 0.0."""
+    return repr(record.tolist() if isinstance(record, np.generic | np.ndarray) else record)
+
+
+def _only(only1: list[Any], only2: list[Any]) -> str:
+    if not only1 and not only2:
+        return "the inputs hold the same records"
+    return f"only the first input holds [{', '.join(only1)}] and only the second [{', '.join(only2)}]"

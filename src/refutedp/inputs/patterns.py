@@ -1,0 +1,87 @@
+"""Adjacent pairs to try: the categories of the paper's table for queries, small data sets for records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.records import Pair
+
+LENGTHS = (5, 10)
+MOST_RECORD_PAIRS = 60
+
+Rows: TypeAlias = tuple[list[float], list[float]]
+
+
+def _flat(n: int) -> list[float]:
+    return [1] * n
+
+
+def _lower_half(n: int) -> int:
+    """Half Half puts the odd query with the first half; X Shape, in the paper's sample, with the second."""
+    return n - n // 2
+
+
+# The paper's table of database categories, Δ for the sensitivity. "One" categories suit histograms as well.
+# Half Half comes in both orders, for a mechanism that stops early sees only the first queries.
+ONE_QUERY: dict[str, Callable[[int, float], Rows]] = {
+    "One Above": lambda n, d: (_flat(n), [1 + d, *_flat(n - 1)]),
+    "One Below": lambda n, d: (_flat(n), [1 - d, *_flat(n - 1)]),
+}
+ALL_QUERIES: dict[str, Callable[[int, float], Rows]] = {
+    **ONE_QUERY,
+    "One Above Rest Below": lambda n, d: (_flat(n), [1 + d] + [1 - d] * (n - 1)),
+    "One Below Rest Above": lambda n, d: (_flat(n), [1 - d] + [1 + d] * (n - 1)),
+    "Half Half": lambda n, d: (_flat(n), [1 - d] * _lower_half(n) + [1 + d] * (n // 2)),
+    "Half Half Reversed": lambda n, d: (_flat(n), [1 + d] * _lower_half(n) + [1 - d] * (n // 2)),
+    "All Above": lambda n, d: (_flat(n), [1 + d] * n),
+    "All Below": lambda n, d: (_flat(n), [1 - d] * n),
+    "X Shape": lambda n, d: (
+        [d] * (n // 2) + [0] * _lower_half(n),
+        [0] * (n // 2) + [d] * _lower_half(n),
+    ),
+}
+
+
+def pairs_for(adjacency: Adjacency, lengths: Sequence[int] = LENGTHS) -> list[Pair]:
+    """Every pair to try under an adjacency, short ones first.
+
+    >>> from refutedp.inputs.adjacency import ONE_DIFFERS
+    >>> [(pair.category, pair.d2) for pair in pairs_for(ONE_DIFFERS, lengths=(3,))]
+    [('One Above', [2, 1, 1]), ('One Below', [0, 1, 1])]
+    """
+    if isinstance(adjacency, AddRemove | Replace):
+        return _record_pairs(adjacency)
+    table = ONE_QUERY if isinstance(adjacency, OneDiffers) else ALL_QUERIES
+    assert isinstance(adjacency, AllDiffer | OneDiffers)
+    step = adjacency.sensitivity
+    delta = int(step) if float(step).is_integer() else step
+    pairs: list[Pair] = []
+    for length in sorted(set(lengths)):
+        for category, rows in table.items():
+            d1, d2 = rows(length, delta)
+            if d1 != d2 and not any(known.d1 == d1 and known.d2 == d2 for known in pairs):
+                pairs.append(Pair(d1, d2, category))
+    return pairs
+
+
+def _record_pairs(adjacency: AddRemove | Replace) -> list[Pair]:
+    """Each record of the universe added to, or swapped into, the empty data set, a single record and a crowd."""
+    universe = adjacency.records
+    ordinary = universe[: min(len(universe), 2)]
+    bases: list[tuple[str, list[Any]]] = [("empty data", [])]
+    bases += [(f"one record {record!r}", [record]) for record in ordinary]
+    bases += [("five records", [ordinary[i % len(ordinary)] for i in range(5)])]
+    if len(universe) > 2:
+        bases += [("every record", list(universe))]
+    pairs: list[Pair] = []
+    for name, base in bases:
+        for record in universe:
+            if isinstance(adjacency, AddRemove):
+                pairs.append(Pair(list(base), [*base, record], f"add {record!r} to {name}"))
+            elif base:
+                pairs.append(Pair(list(base), [record, *base[1:]], f"replace by {record!r} in {name}"))
+    fitting = [pair for pair in pairs if adjacency.difference(pair.d1, pair.d2) is None]
+    distinct = {(repr(p.d1), repr(p.d2)): p for p in fitting if repr(p.d1) != repr(p.d2)}
+    return list(distinct.values())[:MOST_RECORD_PAIRS]

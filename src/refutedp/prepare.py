@@ -1,0 +1,156 @@
+"""From what the user hands in to pairs that can be run: arguments filled in, one trial of everything."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from refutedp.errors import MechanismError, UsageError
+from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace, require_adjacent
+from refutedp.inputs.patterns import pairs_for
+from refutedp.mechanism import Mechanism
+from refutedp.outputs import Outputs
+from refutedp.records import Pair
+from refutedp.sampling.runner import Runner, Way, choose_way
+from refutedp.sampling.seeds import child
+from refutedp.settings import Settings
+
+TRIAL_RUNS = 8
+TRIAL_STREAM = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything search needs: pairs complete with arguments, and how each will be run."""
+
+    mechanism: Mechanism
+    runners: tuple[Runner, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(
+    mechanism: Mechanism,
+    epsilon: float,
+    adjacency: Adjacency,
+    args: Mapping[str, Any] | None,
+    pairs: Sequence[Any] | None,
+    settings: Settings,
+) -> Prepared:
+    """Pairs with all arguments, tried out once; every refusal is one sentence."""
+    given = _check_arguments(mechanism, args)
+    if mechanism.epsilon is not None and mechanism.epsilon not in given:
+        given = {**given, mechanism.epsilon: epsilon}
+    bare = _pairs(adjacency, pairs, settings)
+    notes: list[str] = []
+    missing = [o.name for o in mechanism.options if o.required and o.name not in given]
+    if missing:
+        listed = " and ".join(f"'{name}'" for name in missing)
+        example = ", ".join(f'"{name}": ...' for name in missing)
+        raise UsageError(f"{mechanism.name}() needs {listed}: pass it with args={{{example}}}")
+    filled = [replace(pair, arguments=given) for pair in bare]
+    if _wants_arrays(mechanism):
+        filled = [_as_arrays(pair) for pair in filled]
+    way = choose_way(mechanism)
+    runners = [Runner(mechanism, pair, way, settings.on_error) for pair in filled]
+    runners = _trial(runners, given_pairs=pairs is not None, settings=settings, notes=notes)
+    return Prepared(mechanism, tuple(runners), tuple(notes))
+
+
+def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> dict[str, Any]:
+    if args is None:
+        return {}
+    if not isinstance(args, Mapping):
+        raise UsageError(f'args={args!r} must be a dict of argument names to values, such as {{"threshold": 1}}')
+    names = [option.name for option in mechanism.options]
+    if mechanism.epsilon is not None:
+        names.append(mechanism.epsilon)
+    for name in args:
+        if name not in names:
+            known = f"it takes {', '.join(names)}" if names else "it takes no arguments beside its data"
+            raise UsageError(f"args has '{name}', which {mechanism.name}() does not take: {known}")
+    return dict(args)
+
+
+def _pairs(adjacency: Any, pairs: Any, settings: Settings) -> list[Pair]:
+    if not isinstance(adjacency, AllDiffer | OneDiffers | AddRemove | Replace):
+        raise UsageError(
+            f"adjacency={adjacency!r} is not an adjacency: use ALL_DIFFER, ONE_DIFFERS, ADD_REMOVE or REPLACE"
+        )
+    if pairs is None:
+        return pairs_for(adjacency, settings.lengths)
+    if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Sequence) or not pairs:
+        raise UsageError(f"pairs={pairs!r} must be a list of (d1, d2), such as [([1, 1], [1, 2])]")
+    made = []
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, Pair):
+            d1, d2 = pair.d1, pair.d2
+        elif isinstance(pair, Sequence) and not isinstance(pair, (str, bytes)) and len(pair) == 2:
+            d1, d2 = pair
+        else:
+            raise UsageError(f"pairs[{number}]={pair!r} must be a tuple (d1, d2) of two adjacent inputs")
+        if not isinstance(adjacency, AddRemove | Replace) and (_is_empty(d1) or _is_empty(d2)):
+            raise UsageError(f"pairs[{number}] holds empty data: give inputs with at least one query")
+        require_adjacent(adjacency, d1, d2, number)
+        made.append(Pair(d1, d2, "given"))
+    return made
+
+
+def _is_empty(data: Any) -> bool:
+    try:
+        return len(data) == 0
+    except TypeError:
+        return False
+
+
+def _wants_arrays(mechanism: Mechanism) -> bool:
+    annotation = mechanism.data_annotation
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return "ndarray" in text or "NDArray" in text
+
+
+def _as_arrays(pair: Pair) -> Pair:
+    return replace(pair, d1=np.asarray(pair.d1, dtype=float), d2=np.asarray(pair.d2, dtype=float))
+
+
+def _trial(runners: list[Runner], *, given_pairs: bool, settings: Settings, notes: list[str]) -> list[Runner]:
+    """Run every pair a few times: a mechanism that always fails is an error, not an output."""
+    tried = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(runners)]
+    if _all_failed(tried) and not given_pairs and isinstance(runners[0].pair.d1, list):
+        # A mechanism that calls queries.sum() wants arrays, and fails on every list.
+        arrays = [replace(r, pair=_as_arrays(r.pair)) for r in runners] if _numeric(runners[0].pair) else runners
+        again = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(arrays)]
+        if not _all_failed(again):
+            notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
+            runners, tried = arrays, again
+    if _all_failed(tried):
+        _explain_failure(runners[0], settings)
+    labels = {g.shape.label for both in tried for side in both for g in side.groups if not g.shape.error}
+    if len(labels) > 1:
+        notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
+    return runners
+
+
+def _numeric(pair: Pair) -> bool:
+    return all(isinstance(item, (int, float)) for item in [*pair.d1, *pair.d2])
+
+
+def _all_failed(tried: list[tuple[Outputs, Outputs]]) -> bool:
+    return all(group.shape.error for both in tried for side in both for group in side.groups)
+
+
+def _explain_failure(runner: Runner, settings: Settings) -> None:
+    name = runner.mechanism.name
+    try:
+        replace(runner, on_error="raise").run(1, 1, child(settings.seed, TRIAL_STREAM, 0))
+    except MechanismError as error:
+        raise MechanismError(f"{name}() failed on every trial run, so nothing can be tested: {error}") from error
+    raise MechanismError(f"{name}() failed on nearly every trial run: its outputs cannot be tested")
+
+
+def way_of(runners: Sequence[Runner]) -> Way:
+    """How most pairs are run."""
+    return runners[0].way

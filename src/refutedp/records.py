@@ -1,0 +1,139 @@
+"""Frozen records that pass between the stages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.errors import UsageError
+from refutedp.outputs import Group, Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two adjacent inputs with the mechanism's other arguments, and the pattern they come from."""
+
+    d1: Any
+    d2: Any
+    category: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+    def swapped(self) -> Pair:
+        """The same pair seen from the other side."""
+        return Pair(self.d2, self.d1, self.category, self.arguments, self.why)
+
+
+class Event(Protocol):
+    """A set of outputs: a predicate for machines and a sentence for people."""
+
+    def mask(self, group: Group) -> NDArray[np.bool_] | bool:
+        """Which rows of the group lie in the event; one bool when all or none do."""
+        ...
+
+    def words(self) -> str:
+        """What it says of an output, as in "the output is at least 3"."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Hits of one event: `x` of `n_x` runs on the side said to be likelier, `y` of `n_y` on the other.
+
+    `share` is the probability with which each run was allocated to the x side.
+
+    >>> Counts(x=29, y=5, n_x=50, n_y=50).share
+    0.5
+    """
+
+    x: int
+    y: int
+    n_x: int
+    n_y: int
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.x <= self.n_x and 0 <= self.y <= self.n_y and 0 < self.share < 1):
+            raise UsageError(f"{self} is impossible: hits must lie between 0 and the runs, share inside (0, 1)")
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.x + other.x, self.y + other.y, self.n_x + other.n_x, self.n_y + other.n_y, self.share)
+
+
+def count_hits(event: Event, outputs: Outputs) -> int:
+    """How many runs of `outputs` lie in the event."""
+    hits = 0
+    for group in outputs.groups:
+        mask = event.mask(group)
+        if isinstance(mask, (bool, np.bool_)):
+            hits += group.size if mask else 0
+        elif group.weights is None:
+            hits += int(np.count_nonzero(mask))
+        else:
+            hits += int(group.weights[mask].sum())
+    return hits
+
+
+class Scorer(Protocol):
+    """Lower bounds on how far hits exceed what a claim permits, for ranking events; larger is worse for the claim."""
+
+    def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+        """Bounds that hold at the level."""
+        ...
+
+    def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+        """A cheap approximation of `exact`, to see which events deserve it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What search chose: the claim is said to break as P(M(pair.d1) in event) > bound of P(M(pair.d2) in event).
+
+    The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
+    runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards.
+    """
+
+    pair: Pair
+    event: Event
+    share: float
+    score: float
+    search: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What fresh runs say about one candidate.
+
+    `log_p_value` is for the claim in the candidate's direction; `log_p_reverse` is the same test with the sides
+    exchanged (the paper's second p-value), reported and never used to convict. The bound on epsilon holds with
+    probability `confidence`, whatever the verdict.
+    """
+
+    candidate: Candidate
+    counts: Counts
+    method: str
+    log_p_value: float
+    log_p_reverse: float
+    epsilon_lower_bound: float
+    confidence: float
+
+    @property
+    def pair(self) -> Pair:
+        """The two inputs and the arguments; the event is likelier on `pair.d1`."""
+        return self.candidate.pair
+
+    @property
+    def event(self) -> Event:
+        """The set of outputs whose probabilities break the claim."""
+        return self.candidate.event
+
+    @property
+    def p_value(self) -> float:
+        """The p-value; zero when below what a float can hold (see `log_p_value`)."""
+        return math.exp(self.log_p_value)

@@ -1,0 +1,161 @@
+"""A result as a person would explain it: a sentence first, numbers after, and the next step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from refutedp.records import Evidence, Pair
+from refutedp.results import Result, Sweep, Verdict
+
+
+def explain(result: Result) -> str:
+    """The whole result as text."""
+    lines = [_headline(result), ""]
+    if result.evidence is not None:
+        lines += _inputs(result.evidence.pair)
+        lines += _arguments(result.evidence.pair)
+        lines += [f"  event: {result.evidence.event.words()}", ""]
+        lines += _rates(result)
+        lines += [""]
+    lines += _effort(result)
+    lines += [f"Note: {note}" for note in result.notes]
+    lines += [_next_step(result)]
+    return "\n".join(lines)
+
+
+def _headline(result: Result) -> str:
+    match result.verdict:
+        case Verdict.VIOLATION:
+            return f"VIOLATION: {result.mechanism} does not satisfy {result.claim}."
+        case Verdict.INCONCLUSIVE:
+            return f"INCONCLUSIVE: {result.mechanism} may violate {result.claim}; this budget cannot tell."
+        case Verdict.NOT_FOUND:
+            return f"No violation found: {result.mechanism} was not caught violating {result.claim}."
+
+
+def _inputs(pair: Pair) -> list[str]:
+    one, other = _items(pair.d1), _items(pair.d2)
+    if one is None or other is None:
+        return [f"  d1 = {pair.d1!r}", f"  d2 = {pair.d2!r}", f"  ({pair.category})"]
+    shown = [(repr(a), repr(b)) for a, b in zip(one, other, strict=False)]
+    widths = [max(len(a), len(b)) for a, b in shown]
+    rows = []
+    for name, items in (("d1", one), ("d2", other)):
+        cells = [repr(item).rjust(w) for item, w in zip(items, widths, strict=False)]
+        cells += [repr(item) for item in items[len(widths) :]]
+        rows.append(f"  {name} = [{', '.join(cells)}]")
+    marks = [("^" if a != b else "").rjust(w) for (a, b), w in zip(shown, widths, strict=True)]
+    extra = abs(len(one) - len(other))
+    note = f"({pair.category})" if not extra else f"({pair.category}; one input is {extra} longer)"
+    return [*rows, f"        {'  '.join(marks)}   {note}".rstrip()]
+
+
+def _items(data: Any) -> list[Any] | None:
+    if isinstance(data, np.ndarray):
+        return data.tolist() if data.ndim == 1 else None
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return list(data)
+    return None
+
+
+def _arguments(pair: Pair) -> list[str]:
+    if not pair.arguments:
+        return []
+    listed = ", ".join(f"{name} = {value!r}" for name, value in pair.arguments.items())
+    return [f"  arguments: {listed}" + (f"  ({pair.why})" if pair.why else "")]
+
+
+def _rates(result: Result) -> list[str]:
+    evidence = result.evidence
+    assert evidence is not None
+    counts, epsilon = evidence.counts, result.claim.epsilon
+    width = len(f"{max(counts.x, counts.y):,}")
+    lines = [
+        f"  on {side} it happened in {hits:>{width},} of {runs:,} fresh runs ({hits / max(runs, 1):.4%})"
+        for side, hits, runs in (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
+    ]
+    lines.append(f"  the claim allows a ratio of at most e^{epsilon:g} = {math.exp(epsilon):.4g}; {_ratio(evidence)}")
+    lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({_method(evidence)})")
+    bound = max(evidence.epsilon_lower_bound, 0.0)
+    confidence = f"{100 * evidence.confidence:.6g}%"
+    lines.append(f"  claimed ε = {epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence")
+    if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
+        lines.append(
+            f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
+        )
+    return lines
+
+
+def _ratio(evidence: Evidence) -> str:
+    counts = evidence.counts
+    if counts.y == 0:
+        return "on d2 it never happened" if counts.x else "it happened on neither side"
+    ratio = (counts.x / counts.n_x) / (counts.y / counts.n_y)
+    return f"the ratio of the rates is {ratio:.4g}"
+
+
+def _method(evidence: Evidence) -> str:
+    if evidence.method == "fisher":
+        other = p_value_text(evidence.log_p_reverse)
+        return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
+    return "exact random-allocation test, event and direction fixed before these runs"
+
+
+def p_value_text(log_p: float) -> str:
+    """A p-value from its logarithm, readable however small.
+
+    >>> p_value_text(-2000.0)
+    '4e-869'
+    """
+    if log_p > -11:
+        return f"{math.exp(log_p):.3g}"
+    exponent = math.floor(log_p / math.log(10))
+    return f"{math.exp(log_p - exponent * math.log(10)):.0f}e{exponent}"
+
+
+def _effort(result: Result) -> list[str]:
+    effort = result.effort
+    return [
+        f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
+        f"{effort.search_runs:,} search runs;",
+        f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}.",
+    ]
+
+
+def _next_step(result: Result) -> str:
+    match result.verdict:
+        case Verdict.VIOLATION:
+            return "Next: trace d1 and d2 through the code, and see why the event tells them apart."
+        case Verdict.INCONCLUSIVE:
+            more = 10 * result.settings.confirm_runs
+            return f"Next: give it more fresh runs, such as confirm_runs={more:_}."
+        case Verdict.NOT_FOUND:
+            return "This is no proof of privacy. Next: raise search_runs and confirm_runs, or pass your own pairs."
+
+
+def explain_sweep(sweep: Sweep) -> str:
+    """A table: test epsilons down, one column of p-values for each claimed epsilon."""
+    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
+    tests = list(dict.fromkeys(point.test for point in sweep.points))
+    by_place = {(point.claimed, point.test): point for point in sweep.points}
+    lines = [f"{sweep.mechanism}: p-value against test ε ({sweep.adjacency}; seed {sweep.settings.seed})", ""]
+    lines.append("  test ε" + "".join(f"{f'claimed {value:g}':>14}" for value in claimed))
+    for test in tests:
+        cells = (p_value_text(by_place[value, test].evidence.log_p_value) for value in claimed)
+        lines.append(f"  {test:>6.4g}" + "".join(f"{cell:>14}" for cell in cells))
+    lines.append("")
+    for value in claimed:
+        point = sweep.curve(value)[0]
+        rises = sweep.rises_at(value)
+        refuted = "no test ε is refuted" if rises is None else f"refuted at 5% up to test ε = {rises:g}"
+        bound = max(point.evidence.epsilon_lower_bound, 0.0)
+        lines.append(
+            f"  claimed ε = {value:g}: {refuted}; real ε ≥ {bound:.3g} "
+            f"with {100 * point.evidence.confidence:.6g}% confidence"
+        )
+    lines += [f"Note: {note}" for note in sweep.notes]
+    return "\n".join(lines)

@@ -1,0 +1,140 @@
+"""The plain ways to run: one call a sample, or one call of the author's batched function for many."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from refutedp.errors import MechanismError
+from refutedp.mechanism import Mechanism
+from refutedp.outputs import Array, Group, Outputs, compress
+from refutedp.sampling.encode import Raised, encode, shape_of
+from refutedp.sampling.seeds import seeded_globals
+
+OnError: TypeAlias = Literal["output", "raise"]
+
+_IMMUTABLE = (bool, int, float, str, bytes, type(None))
+
+
+def run_plain(
+    mechanism: Mechanism,
+    inputs: Sequence[Any],
+    arguments: Mapping[str, Any],
+    order: np.ndarray[Any, np.dtype[np.integer[Any]]],
+    seeds: np.random.SeedSequence,
+    on_error: OnError = "output",
+) -> list[Outputs]:
+    """Run on `inputs[i]` for each i of `order`, in that order; return the outputs of each input.
+
+    Taking turns in a random order is what makes the allocation of runs to inputs random even for a mechanism that
+    keeps state between calls. Every call gets its own copy of the data, so a mechanism that sorts its input in
+    place harms nobody.
+
+    >>> from refutedp.mechanism import describe
+    >>> noisy = describe(lambda data, rng: data[0] + rng.integers(2))
+    >>> order = np.array([0, 0, 1])
+    >>> [o.size for o in run_plain(noisy, ([0], [10]), {}, order, np.random.SeedSequence(0))]
+    [2, 1]
+    """
+    local, globals_ = seeds.spawn(2)
+    rng = np.random.default_rng(local)
+    with seeded_globals(globals_):
+        if mechanism.batched:
+            return _run_batched(mechanism, inputs, arguments, order, rng, on_error)
+        results: list[list[Any]] = [[] for _ in inputs]
+        makers = [_copier(data) for data in inputs]
+        copy_arguments = _copier(dict(arguments))
+        for side in order.tolist():
+            data = makers[side]()
+            try:
+                result = mechanism.call(data, copy_arguments(), rng=rng)
+            except Exception as error:
+                result = _failed(mechanism, inputs[side], arguments, error, on_error)
+            results[side].append(result)
+    return [encode(side_results) for side_results in results]
+
+
+def _run_batched(
+    mechanism: Mechanism,
+    inputs: Sequence[Any],
+    arguments: Mapping[str, Any],
+    order: np.ndarray[Any, np.dtype[np.integer[Any]]],
+    rng: np.random.Generator,
+    on_error: OnError,
+) -> list[Outputs]:
+    outputs = []
+    for side, data in enumerate(inputs):
+        size = int(np.count_nonzero(order == side))
+        if size == 0:
+            outputs.append(Outputs(()))
+            continue
+        try:
+            batch = mechanism.call(_copier(data)(), _copier(dict(arguments))(), rng=rng, size=size)
+        except Exception as error:
+            raised = _failed(mechanism, data, arguments, error, on_error)
+            outputs.append(encode([raised] * size))
+            continue
+        outputs.append(_encode_batch(mechanism, batch, size))
+    return outputs
+
+
+def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:
+    try:
+        length = len(batch)
+    except TypeError:
+        raise MechanismError(
+            f"{mechanism.name}(size={size}) returned a {type(batch).__name__}; "
+            "a batched mechanism must return a list or array of that many outputs"
+        ) from None
+    if length != size:
+        raise MechanismError(
+            f"{mechanism.name}(size={size}) returned {length} outputs; it must return exactly {size}"
+        )
+    if isinstance(batch, np.ndarray) and batch.ndim > 0:
+        # One output a row, already columns: keep them whole instead of making n Python objects.
+        return encode_array(batch)
+    return encode(list(batch))
+
+
+def encode_array(batch: np.ndarray[Any, Any]) -> Outputs:
+    """An array of outputs, one along its first axis each, as columns, with no Python object a run.
+
+    >>> encode_array(np.zeros((4, 2))).groups[0].shape.paths
+    ((0,), (1,))
+    """
+    target = {"b": np.bool_, "i": np.int64, "f": np.float64}.get(batch.dtype.kind)
+    if target is None or len(batch) == 0:
+        return encode(list(batch))
+    shape, _ = shape_of(batch[0])
+    columns: tuple[Array, ...] = tuple(batch.reshape(len(batch), -1).astype(target).T)
+    return Outputs((compress(Group(shape, len(batch), columns)),))
+
+
+def _failed(
+    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], error: Exception, on_error: OnError
+) -> Raised:
+    if on_error == "raise":
+        given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        raise MechanismError(
+            f"{mechanism.name}() raised {type(error).__name__}: {error} "
+            f"(data={data!r}{', ' + given if given else ''})"
+        ) from error
+    return Raised(type(error).__name__)
+
+
+def _copier(value: Any) -> Any:
+    """A function that makes fresh copies of `value`, as cheaply as its contents allow."""
+    if isinstance(value, _IMMUTABLE):
+        return lambda: value
+    if type(value) is list and all(isinstance(item, _IMMUTABLE) for item in value):
+        return value.copy
+    if type(value) is tuple and all(isinstance(item, _IMMUTABLE) for item in value):
+        return lambda: value
+    if type(value) is dict and all(isinstance(item, _IMMUTABLE) for item in value.values()):
+        return value.copy
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.copy
+    return lambda: copy.deepcopy(value)

@@ -1,0 +1,46 @@
+"""What a budget could have seen: the smallest real epsilon that the allocation test would have caught."""
+
+from __future__ import annotations
+
+import math
+
+from refutedp.records import Counts
+
+POWER = 0.8
+"""A violation counts as catchable when four of five repetitions would catch it."""
+
+
+def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> float:
+    """The smallest real epsilon for which this event, at these sample sizes, rejects `epsilon` with power 0.8.
+
+    The event's rate on the y side is taken as observed (at least half a hit); the number of hits as expected.
+    Infinite when no epsilon would do, for the rate on the x side cannot exceed one.
+    """
+    rate = max(counts.y, 0.5) / max(counts.n_y, 1)
+    most = -math.log(rate)
+    if most <= epsilon or not _caught(counts, rate, most, epsilon, significance):
+        return math.inf
+    low, high = epsilon, most
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _caught(counts, rate, middle, epsilon, significance) else (middle, high)
+    return high
+
+
+def _caught(counts: Counts, rate: float, real: float, epsilon: float, significance: float) -> bool:
+    from scipy import special, stats
+
+    runs = counts.n_x + counts.n_y
+    odds = counts.share / (1 - counts.share)
+    hits = round(runs * (counts.share * math.exp(real) * rate + (1 - counts.share) * rate))
+    under_claim = float(special.expit(epsilon + math.log(odds)))
+    in_truth = float(special.expit(real + math.log(odds)))
+    # The smallest x with P(Binomial(hits, under_claim) >= x) <= significance.
+    critical = int(stats.binom.isf(significance, hits, under_claim)) + 1
+    return critical <= hits and float(stats.binom.sf(critical - 1, hits, in_truth)) >= POWER
+
+
+def can_ever_convict(n_x: int, n_y: int, epsilon: float, significance: float, share: float = 0.5) -> bool:
+    """Whether even the clearest possible outcome (every x run a hit, no y run) has p <= significance."""
+    odds = share / (1 - share) * math.exp(epsilon)
+    return n_x * math.log(odds / (1 + odds)) <= math.log(significance)
