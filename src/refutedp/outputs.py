@@ -43,6 +43,11 @@ class Shape:
     length: int | None = None
     error: bool = False
 
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the leaves come in an order: a list, tuple or array, but no dict, record or scalar."""
+        return self.length is not None and all(isinstance(path[0], int) for path in self.paths)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:

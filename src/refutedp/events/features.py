@@ -51,7 +51,7 @@ class Last(_Feature, frozen=True, tag="last"):
 
     def column(self, group: Group) -> Array | Scalar:
         """The last leaf's column; None for scalars and empty outputs."""
-        if group.shape.length is None or not group.columns or group.shape.kinds[-1] == "none":
+        if not group.shape.is_sequence or not group.columns or group.shape.kinds[-1] == "none":
             return None
         return group.columns[-1]
 
@@ -136,7 +136,7 @@ class Hamming(_Feature, frozen=True, tag="hamming"):
 
     def column(self, group: Group) -> Array | Scalar:
         """A number a row; None for scalars and for outputs with floats."""
-        if group.shape.length is None or "float" in group.shape.kinds:
+        if not group.shape.is_sequence or "float" in group.shape.kinds:
             return None
         total: Array | int = abs(len(self.reference) - len(group.columns))
         for value, kind, column in zip(self.reference, group.shape.kinds, group.columns, strict=False):

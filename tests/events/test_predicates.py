@@ -1,0 +1,118 @@
+"""Events as predicates: columns against the plain reading of one output at a time."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from refutedp.events.features import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
+from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
+from refutedp.records import count_hits
+from refutedp.sampling.encode import Raised, encode
+
+OUTPUTS = [
+    [True, False, 2.5],
+    [True, 1.5],
+    [False, False],
+    [False, False],
+    [],
+    3.5,
+    7,
+    1,
+    True,
+    None,
+    "yes",
+    math.nan,
+    math.inf,
+    {"a": 1, "b": [True, 2]},
+    {"a": 1},
+    Raised("ValueError"),
+    np.array([1.0, 3.0]),
+    [0, 1, 1],
+]
+
+
+def is_float(x):
+    return isinstance(x, float)
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def numbers(w):
+    return [x for x in w if is_number(x)]
+
+
+CASES = [
+    (Equals(Value(), 7), lambda w: type(w) is int and w == 7),
+    (Equals(Value(), 1), lambda w: type(w) is int and w == 1),
+    (Equals(Value(), True), lambda w: w is True),
+    (Equals(Value(), "yes"), lambda w: isinstance(w, str) and w == "yes"),
+    (Equals(Value((0,)), True), lambda w: isinstance(w, list) and len(w) > 0 and w[0] is True),
+    (Equals(Value(("a",)), 1), lambda w: isinstance(w, dict)),
+    (Equals(Value(("b", 1)), 2), lambda w: isinstance(w, dict) and "b" in w),
+    (Equals(Length(), 2), lambda w: isinstance(w, (list, dict, np.ndarray)) and len(w) == 2),
+    (Equals(Type(), "raises ValueError"), lambda w: isinstance(w, Raised)),
+    (Equals(Type(), "NoneType"), lambda w: w is None),
+    (Equals(Special(), "nan"), lambda w: is_float(w) and math.isnan(w)),
+    (Equals(Special(), "inf"), lambda w: w == math.inf if is_float(w) else False),
+    (Equals(Count(False), 2), lambda w: isinstance(w, list) and sum(x is False for x in w) == 2),
+    (Equals(Count(1), 2), lambda w: isinstance(w, list) and sum(type(x) is int and x == 1 for x in w) == 2),
+    (Equals(Last(), False), lambda w: isinstance(w, list) and len(w) > 0 and w[-1] is False),
+    (Interval(Last(), 2.0, None), lambda w: isinstance(w, (list, np.ndarray)) and len(w) > 0 and w[-1] >= 2.0),
+    (Interval(Value(), None, 5.0), lambda w: is_number(w) and w < 5),
+    (Interval(Value(), 1.0, 5.0), lambda w: is_number(w) and 1 <= w < 5),
+    (
+        Interval(Statistic("mean"), 2.0, 3.0),
+        lambda w: isinstance(w, (list, np.ndarray)) and bool(numbers(w)) and 2 <= np.mean(numbers(w)) < 3,
+    ),
+    (
+        Interval(Statistic("max"), 3.0, None),
+        lambda w: isinstance(w, (list, np.ndarray)) and bool(numbers(w)) and max(numbers(w)) >= 3,
+    ),
+    (Exactly("list", (False, False)), lambda w: isinstance(w, list) and w == [False, False]),
+    (Equals(Hamming((False, False)), 0), lambda w: isinstance(w, list) and w == [False, False]),
+    (Equals(Hamming((False, False)), 2), lambda w: isinstance(w, list) and w == []),
+    (Among(Length(), (0, 3)), lambda w: isinstance(w, (list, dict, np.ndarray)) and len(w) in (0, 3)),
+    (
+        Both(Equals(Count(False), 1), Interval(Value((2,)), None, 3.0)),
+        lambda w: isinstance(w, list) and len(w) == 3 and sum(x is False for x in w) == 1 and is_float(w[2]),
+    ),
+    (Equals(Form(), "list[bool, float]"), lambda w: isinstance(w, list) and [type(x) for x in w] == [bool, float]),
+]
+
+
+@pytest.mark.parametrize(("event", "plain"), CASES, ids=[str(event) for event, _ in CASES])
+def test_an_event_counts_what_its_sentence_says(event, plain):
+    expected = [w for w in OUTPUTS if plain(w)]
+    assert expected, "a case that never happens tests nothing"
+    if isinstance(event, Interval) and isinstance(event.of, (Statistic,)):
+        # Dicts have numbers too; they are told apart in the plain reading above.
+        outputs = encode([w for w in OUTPUTS if not isinstance(w, dict)])
+    else:
+        outputs = encode(OUTPUTS)
+    assert count_hits(event, outputs) == len(expected)
+
+
+@pytest.mark.parametrize("event", [event for event, _ in CASES], ids=[str(event) for event, _ in CASES])
+def test_events_survive_json_as_the_same_predicate(event):
+    assert msgspec.json.decode(msgspec.json.encode(event), type=Event) == event
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Equals(Value((2,)), True), "output[2] = True"),
+        (Equals(Type(), "raises ValueError"), "the mechanism raises ValueError"),
+        (Equals(Special((1,)), "nan"), "output[1] is nan"),
+        (Interval(Value(), 0.25, None), "the output >= 0.25"),
+        (Interval(Value(), 0.0, 5e-324), "the output in [0, 4.94065645841247e-324)"),
+        (Interval(Statistic("mean"), 0, 1), "mean(output) in [0, 1)"),
+        (Among(Count(True), (3, 4)), "the number of True in the output is one of 3, 4"),
+        (Both(Equals(Length(), 3), Interval(Last(), None, 2.0)), "len(output) = 3 and output[-1] < 2"),
+    ],
+)
+def test_sentences(event, words):
+    assert str(event) == words

@@ -1,0 +1,143 @@
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from refutedp import MechanismError, check
+from refutedp.mechanism import describe
+from refutedp.sampling.scalar import run_plain
+from refutedp.sampling.seeds import child
+
+HALF = np.array([0] * 20 + [1] * 20)
+
+
+def columns(outputs):
+    return [c.tolist() for o in outputs for g in o.groups for c in g.columns]
+
+
+def uses_numpy_globals(data, epsilon=1.0):
+    return data[0] + np.random.laplace(0, 1 / epsilon)
+
+
+def uses_python_globals(data):
+    return data[0] + random.gauss(0, 1)
+
+
+@pytest.mark.parametrize("function", [uses_numpy_globals, uses_python_globals])
+def test_functions_with_their_own_randomness_reproduce(function):
+    runs = [run_plain(describe(function), ([0], [1]), {}, HALF, child(seed, 1)) for seed in (3, 3, 4)]
+    assert columns(runs[0]) == columns(runs[1])
+    assert columns(runs[0]) != columns(runs[2])
+
+
+def test_global_generators_get_their_state_back():
+    np.random.seed(5)
+    random.seed(5)
+    expected = np.random.random(), random.random()
+    np.random.seed(5)
+    random.seed(5)
+    run_plain(describe(uses_numpy_globals), ([0], [1]), {}, HALF, child(0, 1))
+    assert (np.random.random(), random.random()) == expected
+
+
+def test_global_state_is_restored_after_a_failure():
+    def fails(data):
+        raise ValueError("no")
+
+    before = random.getstate()
+    with pytest.raises(MechanismError):
+        run_plain(describe(fails), ([0], [1]), {}, HALF, child(0, 1), "raise")
+    assert random.getstate() == before
+
+
+def test_an_exception_is_an_output():
+    def sometimes(data, rng):
+        if rng.random() < 0.5:
+            raise KeyError("k")
+        return 1.0
+
+    first, _ = run_plain(describe(sometimes), ([0], [1]), {}, HALF, child(0, 1))
+    assert {g.shape.label: g.shape.error for g in first.groups} == {"KeyError": True, "float": False}
+
+
+def test_on_error_raise_shows_the_input_that_caused_it():
+    def fails(data, threshold):
+        raise ValueError("bad luck")
+
+    with pytest.raises(MechanismError, match=r"raised ValueError: bad luck \(data=\[7\], threshold=2\)"):
+        run_plain(describe(fails), ([7], [7]), {"threshold": 2}, HALF, child(0, 1), "raise")
+
+
+def test_a_mechanism_that_changes_its_input_harms_nobody():
+    def greedy(data, rng):
+        data.sort()
+        return data.pop()
+
+    data = [3, 1, 2]
+    first, _ = run_plain(describe(greedy), (data, data), {}, HALF, child(0, 1))
+    assert data == [3, 1, 2]
+    assert first.groups[0].columns[0].tolist() == [3]
+
+
+def test_inputs_take_turns_at_random():
+    calls = []
+
+    def remembers(data):
+        calls.append(data[0])
+        return 0
+
+    from refutedp.records import Pair
+    from refutedp.sampling.runner import Runner
+
+    Runner(describe(remembers), Pair([0], [1], "given"), "scalar").run(50, 50, child(0, 1))
+    assert calls.count(0) == 50
+    assert calls != sorted(calls)
+
+
+def batched(data, *, epsilon, size, rng):
+    return data[0] + rng.laplace(scale=1 / epsilon, size=size)
+
+
+def test_a_batched_function_is_called_for_many_runs_at_once():
+    mechanism = describe(batched)
+    assert mechanism.batched
+    first, second = run_plain(mechanism, ([0], [9]), {"epsilon": 1.0}, HALF, child(0, 1))
+    assert first.size == second.size == 20
+    assert np.mean(second.groups[0].columns[0]) > np.mean(first.groups[0].columns[0]) + 5
+
+
+@pytest.mark.parametrize(
+    ("batch", "says"),
+    [(lambda size: [0.0] * (size - 1), "returned 19 outputs"), (lambda size: 3.0, "returned a float")],
+)
+def test_a_batched_function_must_return_as_many_as_asked(batch, says):
+    def wrong(data, *, size, rng):
+        return batch(size)
+
+    with pytest.raises(MechanismError, match=says):
+        run_plain(describe(wrong), ([0], [1]), {}, HALF, child(0, 1))
+
+
+def test_ten_million_confirmation_runs_stay_under_500_megabytes():
+    code = """
+import resource
+from refutedp import check
+def batched(data, *, epsilon, size, rng):
+    return data[0] + rng.laplace(scale=1 / epsilon, size=size)
+result = check(batched, epsilon=1.0, lengths=(1,), search_runs=1000, confirm_runs=5_000_000)
+assert result.effort.confirm_runs == 10_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 500
+
+
+def scalar_mechanism(queries, epsilon, rng):
+    return queries[0] + rng.laplace(scale=0.7 / epsilon)
+
+
+def test_two_cores_count_the_same_as_one():
+    common = {"epsilon": 1.0, "lengths": (2,), "search_runs": 2000, "confirm_runs": 12_000, "lift": False}
+    assert check(scalar_mechanism, jobs=1, **common).evidence == check(scalar_mechanism, jobs=2, **common).evidence
