@@ -1,12 +1,12 @@
 """Bad input gets one clear sentence: argument, value, remedy."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from refutedp import ALL_DIFFER, MechanismError, PureDP, RefuteDPError, Settings, UsageError, check, sweep
-from refutedp.mechanisms import svt
 
 SMALL = {"search_runs": 200, "confirm_runs": 500, "lengths": (2,)}
 
@@ -53,6 +53,10 @@ def positional(data, threshold, /):
     return 1
 
 
+def needs_a_function(queries, epsilon, score: Callable, rng):
+    return score(queries)
+
+
 def always_raises(queries, epsilon, rng):
     raise RuntimeError("out of order")
 
@@ -69,16 +73,15 @@ def returns_a_generator(queries, epsilon, rng):
         (no_data, UsageError, "no_data() takes no data"),
         (only_roles, UsageError, "only_roles() takes no data"),
         (positional, UsageError, "takes 'threshold' by position only"),
-        (svt, UsageError, "svt() needs 'threshold'"),
+        (needs_a_function, UsageError, "needs_a_function() needs 'score'"),
         (always_raises, MechanismError, "always_raises() failed on every trial run"),
         (always_raises, MechanismError, "raised RuntimeError: out of order (data=[1, 1], epsilon=0.5)"),
         (returns_a_generator, MechanismError, "returned a generator, which RefuteDP cannot look into"),
     ],
 )
 def test_mechanisms(mechanism, error, says):
-    arguments = {"args": {"bound": "x"}} if mechanism is svt else {}
     with pytest.raises(error) as caught:
-        check(mechanism, epsilon=0.5, **arguments, **SMALL)
+        check(mechanism, epsilon=0.5, **SMALL)
     assert says in one_sentence(caught.value)
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from refutedp.arguments import complete
 from refutedp.errors import MechanismError, UsageError
 from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace, require_adjacent
 from refutedp.inputs.patterns import pairs_for
 from refutedp.mechanism import Mechanism
-from refutedp.outputs import Outputs
+from refutedp.outputs import Group
 from refutedp.records import Pair
-from refutedp.sampling.runner import Runner, Way, choose_way
+from refutedp.sampling.runner import Runner, Runs, fastest
 from refutedp.sampling.seeds import child
-from refutedp.settings import Settings
+from refutedp.settings import Progress, Settings
 
 TRIAL_RUNS = 8
 TRIAL_STREAM = 0
+PROOF_STREAM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +41,28 @@ def prepare(
     args: Mapping[str, Any] | None,
     pairs: Sequence[Any] | None,
     settings: Settings,
+    report: Callable[[Progress], None],
 ) -> Prepared:
     """Pairs with all arguments, tried out once; every refusal is one sentence."""
     given = _check_arguments(mechanism, args)
     if mechanism.epsilon is not None and mechanism.epsilon not in given:
         given = {**given, mechanism.epsilon: epsilon}
     bare = _pairs(adjacency, pairs, settings)
-    notes: list[str] = []
-    missing = [o.name for o in mechanism.options if o.required and o.name not in given]
-    if missing:
-        listed = " and ".join(f"'{name}'" for name in missing)
-        example = ", ".join(f'"{name}": ...' for name in missing)
-        raise UsageError(f"{mechanism.name}() needs {listed}: pass it with args={{{example}}}")
-    filled = [replace(pair, arguments=given) for pair in bare]
     if _wants_arrays(mechanism):
-        filled = [_as_arrays(pair) for pair in filled]
-    way = choose_way(mechanism)
-    runners = [Runner(mechanism, pair, way, settings.on_error) for pair in filled]
-    runners = _trial(runners, given_pairs=pairs is not None, settings=settings, notes=notes)
+        bare = [_as_arrays(pair) for pair in bare]
+    filled, notes = complete(mechanism, bare, given, settings, report)
+    trial = [Runner(mechanism, pair, "scalar", settings.on_error) for pair in filled]
+    if mechanism.batched:
+        trial = [replace(runner, way="batched") for runner in trial]
+    tried = _trial(trial, given_pairs=pairs is not None, settings=settings, notes=notes)
+    runners, refusals = [], []
+    for number, runner in enumerate(tried):
+        seeds = child(settings.seed, PROOF_STREAM, number)
+        chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift)
+        runners.append(chosen)
+        refusals += [refusal] if refusal else []
+    if refusals:
+        notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
     return Prepared(mechanism, tuple(runners), tuple(notes))
 
 
@@ -128,7 +134,7 @@ def _trial(runners: list[Runner], *, given_pairs: bool, settings: Settings, note
             runners, tried = arrays, again
     if _all_failed(tried):
         _explain_failure(runners[0], settings)
-    labels = {g.shape.label for both in tried for side in both for g in side.groups if not g.shape.error}
+    labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
     if len(labels) > 1:
         notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
     return runners
@@ -138,8 +144,12 @@ def _numeric(pair: Pair) -> bool:
     return all(isinstance(item, (int, float)) for item in [*pair.d1, *pair.d2])
 
 
-def _all_failed(tried: list[tuple[Outputs, Outputs]]) -> bool:
-    return all(group.shape.error for both in tried for side in both for group in side.groups)
+def _groups(tried: list[Runs]) -> list[Group]:
+    return [group for runs in tried for side in (runs.first, runs.second) for group in side.groups]
+
+
+def _all_failed(tried: list[Runs]) -> bool:
+    return all(group.shape.error for group in _groups(tried))
 
 
 def _explain_failure(runner: Runner, settings: Settings) -> None:
@@ -149,8 +159,3 @@ def _explain_failure(runner: Runner, settings: Settings) -> None:
     except MechanismError as error:
         raise MechanismError(f"{name}() failed on every trial run, so nothing can be tested: {error}") from error
     raise MechanismError(f"{name}() failed on nearly every trial run: its outputs cannot be tested")
-
-
-def way_of(runners: Sequence[Runner]) -> Way:
-    """How most pairs are run."""
-    return runners[0].way

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,14 +79,20 @@ def count_hits(event: Event, outputs: Outputs) -> int:
     return hits
 
 
-class Scorer(Protocol):
-    """Lower bounds on how far hits exceed what a claim permits, for ranking events; larger is worse for the claim."""
+Level: TypeAlias = float | NDArray[np.float64]
 
-    def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+
+class Scorer(Protocol):
+    """Lower bounds on how far hits exceed what a claim permits, for ranking events; larger is worse for the claim.
+
+    `level` is the probability of error of each bound, one for all or one each.
+    """
+
+    def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Bounds that hold at the level."""
         ...
 
-    def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+    def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """A cheap approximation of `exact`, to see which events deserve it."""
         ...
 

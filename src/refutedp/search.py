@@ -1,22 +1,38 @@
-"""Search: run every pair, look at every event, and fix one candidate (pair, event, direction) for confirmation."""
+"""Search: run every pair, look at every event, and fix one candidate (pair, event, direction) for confirmation.
+
+Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
+only the best pairs stay in the race. The main round spends the budget on the pairs that are left. The last round
+ranks the best events of the best pairs anew with fresh runs, for the best-looking of thousands of events owes part of
+its looks to luck. Everything here may be peeked at and repeated: confirmation is fresh.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from refutedp.claims import PureDP
 from refutedp.events.select import Scored, Search, complexity, search_events
 from refutedp.prepare import Prepared
-from refutedp.records import Candidate, Counts, Scorer
+from refutedp.records import Candidate, Counts, Event, Scorer, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool import run_all
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 
-SEARCH_STREAM = 1
+PILOT_STREAM, MAIN_STREAM, RANKING_STREAM = 10, 11, 12
+PILOT_SHARE = 10
+"""The pilot takes one in this many of the runs of a pair."""
+RACERS = 6
+"""Pairs that stay in the race once a violation is beyond doubt."""
+FINALISTS = 3
+"""Pairs whose best events are ranked anew."""
+RANKING_LEVEL = 0.005
+"""Level of the bounds that rank the finalists: strict enough for luck among dozens, mild enough for rare events."""
 _NEAR = 0.01
 
 
@@ -31,61 +47,154 @@ class Found:
     runs: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A pair with its best events after one round."""
+
+    number: int
+    runner: Runner
+    search: Search
+
+    @property
+    def score(self) -> float:
+        return self.search.best[0].score if self.search.best else -math.inf
+
+
 def search(
     prepared: Prepared, claim: PureDP, scorer: Scorer, settings: Settings, report: Callable[[Progress], None]
 ) -> Found:
-    """Choose the candidate; everything here may be re-used, peeked at and repeated, for confirmation is fresh."""
-    runners = prepared.runners
-    tasks = [
-        (search_pair, (runner, number, len(runners), claim, scorer, settings))
-        for number, runner in enumerate(runners)
-    ]
-    total = 2 * settings.search_runs * len(runners)
-    found: list[tuple[Runner, Search]] = []
-    best = ""
-    for runner, searched in zip(runners, run_all(tasks, settings.jobs), strict=True):
-        found.append((runner, searched))
-        chosen = _choose(found)
-        if chosen is not None and chosen[1].score > 0:
-            best = f"ε ≥ {chosen[1].score:.3g} on {chosen[0].pair.category}"
-        report(Progress("search", 2 * settings.search_runs * len(found), total, best))
-    events = sum(searched.events for _, searched in found)
-    chosen = _choose(found)
-    if chosen is None:
-        return Found(None, None, len(runners), events, total)
-    runner, scored = chosen
-    candidate = _candidate(runner, scored, settings)
+    """Choose the candidate."""
+    everyone = list(enumerate(prepared.runners))
+    pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
+    look = _Round(claim, scorer, settings, len(everyone), report)
+    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM)
+    runs = 2 * pilot_runs * len(everyone)
+    if max(one.score for one in looked) > claim.epsilon:
+        racing = sorted(looked, key=lambda one: -one.score)[:RACERS]
+        looked = look("search", [(one.number, one.runner) for one in racing], settings.search_runs, MAIN_STREAM)
+    else:
+        looked = look("search", everyone, settings.search_runs, MAIN_STREAM)
+    runs += 2 * settings.search_runs * len(looked)
+    events = sum(one.search.events for one in looked)
+    finalists = [one for one in sorted(looked, key=lambda one: -one.score)[:FINALISTS] if one.search.best]
+    if not finalists:
+        return Found(None, None, len(everyone), events, runs)
+    ranked = look.rank_anew(finalists)
+    runs += 2 * look.ranking_runs * len(finalists)
+    runner, scored = _choose(ranked)
+    candidate = _candidate(runner, scored, settings.search_runs + look.ranking_runs, settings)
     oriented = Runner(runner.mechanism, candidate.pair, runner.way, runner.on_error)
-    return Found(candidate, oriented, len(runners), events, total)
+    return Found(candidate, oriented, len(everyone), events, runs)
 
 
-def search_pair(runner: Runner, number: int, pairs: int, claim: PureDP, scorer: Scorer, settings: Settings) -> Search:
-    """The best events of one pair."""
-    first, second = runner.sample(settings.search_runs, child(settings.seed, SEARCH_STREAM, number))
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What all rounds have in common."""
+
+    claim: PureDP
+    scorer: Scorer
+    settings: Settings
+    pairs: int
+    report: Callable[[Progress], None]
+
+    @property
+    def ranking_runs(self) -> int:
+        return 2 * self.settings.search_runs
+
+    def __call__(self, stage: str, racing: Sequence[tuple[int, Runner]], runs: int, stream: int) -> list[_Looked]:
+        """The best events of each pair that races, on `runs` runs a side."""
+        least = 0.0
+        if self.settings.rarity is not None:
+            least = self.settings.rarity * runs * math.exp(self.claim.epsilon)
+        tasks = [
+            (
+                search_pair,
+                (
+                    runner,
+                    runs,
+                    child(self.settings.seed, stream, number),
+                    self.pairs,
+                    self.scorer,
+                    self.settings,
+                    least,
+                ),
+            )
+            for number, runner in racing
+        ]
+        looked: list[_Looked] = []
+        best = -math.inf
+        words = ""
+        for (number, runner), found in zip(racing, run_all(tasks, self.settings.jobs), strict=True):
+            looked.append(_Looked(number, runner, found))
+            if looked[-1].score > max(best, 0.0):
+                best = looked[-1].score
+                words = f"ε ≥ {best:.3g} on {runner.pair.category}: {found.best[0].event.words()}"
+            self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
+        return looked
+
+    def rank_anew(self, finalists: Sequence[_Looked]) -> list[tuple[Runner, Scored]]:
+        """The finalists' events, scored on the search runs and twice as many fresh ones together."""
+        tasks = [
+            (
+                count_events,
+                (
+                    one.runner,
+                    tuple(scored.event for scored in one.search.best),
+                    self.ranking_runs,
+                    child(self.settings.seed, RANKING_STREAM, one.number),
+                ),
+            )
+            for one in finalists
+        ]
+        ranked: list[tuple[Runner, Scored]] = []
+        for one, hits in zip(finalists, run_all(tasks, self.settings.jobs), strict=True):
+            for old, (first, second) in zip(one.search.best, hits, strict=True):
+                x, y = (second, first) if old.swapped else (first, second)
+                x, y = x + old.x, y + old.y
+                score = float(self.scorer.exact(np.array([x]), np.array([y]), RANKING_LEVEL)[0])
+                ranked.append((one.runner, Scored(old.event, x, y, old.swapped, score)))
+        return ranked
+
+
+def search_pair(
+    runner: Runner,
+    n: int,
+    seeds: np.random.SeedSequence,
+    pairs: int,
+    scorer: Scorer,
+    settings: Settings,
+    least_hits: float,
+) -> Search:
+    """The best events of one of `pairs` pairs on n runs a side."""
+    runs = runner.sample(n, seeds)
     pair = runner.pair
     references = [
         noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
-        for data, outputs in ((pair.d1, first), (pair.d2, second))
+        for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
     ]
-    least = 0.0 if settings.rarity is None else settings.rarity * settings.search_runs * math.exp(claim.epsilon)
     return search_events(
-        first,
-        second,
+        runs.first,
+        runs.second,
         [reference for reference in dict.fromkeys(references) if reference is not None],
         scorer=scorer,
         significance=settings.significance,
         pairs=pairs,
-        least_hits=least,
+        least_hits=least_hits,
     )
 
 
-def _choose(found: list[tuple[Runner, Search]]) -> tuple[Runner, Scored] | None:
-    """The best event of all pairs; among those within a hundredth of it, the one that is shortest to explain."""
-    everything = [(runner, scored) for runner, searched in found for scored in searched.best]
-    if not everything:
-        return None
-    top = max(scored.score for _, scored in everything)
-    near = [(r, s) for r, s in everything if s.score >= top - _NEAR * abs(top)]
+def count_events(
+    runner: Runner, events: tuple[Event, ...], n: int, seeds: np.random.SeedSequence
+) -> list[tuple[int, int]]:
+    """Hits of each event on n runs a side."""
+    runs = runner.sample(n, seeds)
+    return [(count_hits(event, runs.first), count_hits(event, runs.second)) for event in events]
+
+
+def _choose(ranked: list[tuple[Runner, Scored]]) -> tuple[Runner, Scored]:
+    """The best event of all; among those within a hundredth of it, the one that is shortest to explain."""
+    top = max(scored.score for _, scored in ranked)
+    near = [(r, s) for r, s in ranked if s.score >= top - _NEAR * abs(top)]
     return min(near, key=lambda rs: (_length(rs[0]) + complexity(rs[1].event), -rs[1].score))
 
 
@@ -96,8 +205,7 @@ def _length(runner: Runner) -> int:
         return 1
 
 
-def _candidate(runner: Runner, scored: Scored, settings: Settings) -> Candidate:
-    n = settings.search_runs
+def _candidate(runner: Runner, scored: Scored, n: int, settings: Settings) -> Candidate:
     pair = runner.pair.swapped() if scored.swapped else runner.pair
     share = 0.5 if settings.method == "fisher" else best_share(scored.score)
     return Candidate(pair, scored.event, share, scored.score, Counts(scored.x, scored.y, n, n))

@@ -1,13 +1,16 @@
 """Pick the event that best shows a violation, without falling for luck among thousands of them.
 
 The best-looking of many events is often luck: its rates look further apart than they are. Every event is therefore
-scored by a lower bound at a level divided by the number of choices tried (the "winner's curse" of the design). Rare
-events pay for their uncertainty by themselves, so no fixed rarity rule is needed; the paper's is a setting.
+scored by a lower bound that holds for all of them at once (the "winner's curse" of the design): the level is divided
+evenly among the pairs and the families of events, and within a family by its number of choices, so that a simple
+event need not pay for the thousands of complicated ones. Rare events pay for their uncertainty by themselves, so no
+fixed rarity rule is needed; the paper's is a setting.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +18,13 @@ from numpy.typing import NDArray
 
 from refutedp.events.features import Scalar
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
-from refutedp.events.space import Family, families
+from refutedp.events.space import families
 from refutedp.outputs import Outputs
 from refutedp.records import Scorer
 
 _EXACTLY_SCORED = 192
-_NEAR = 0.01
+_MOST_OF_A_FAMILY = 4
+"""Neighbouring intervals are much alike: a few of each family leave room for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def search_events(
     significance: float,
     pairs: int,
     least_hits: float = 0.0,
-    keep: int = 8,
+    keep: int = 24,
 ) -> Search:
     """The best events for the outputs of one pair of `pairs`; `least_hits` is the paper's rarity rule."""
     found = list(families(first, second, references))
@@ -59,36 +63,31 @@ def search_events(
         return Search((), 0)
     x = np.concatenate([family.x for family in found])
     y = np.concatenate([family.y for family in found])
-    tries = pairs * sum(family.tries for family in found)
-    level = significance / tries
-    ends = np.cumsum([len(family.x) for family in found])
-    chosen: list[Scored] = []
+    sizes = np.array([len(family.x) for family in found])
+    ends = np.cumsum(sizes)
+    share = significance / (pairs * len(found))
+    level = np.repeat([share / family.tries for family in found], sizes)
+    ranked: list[tuple[float, int, bool]] = []
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
         rough = scorer.rough(high, low, level)
         rough[(high + low) < max(least_hits, 1)] = -np.inf
         picked = _top(rough, low)
-        exact = scorer.exact(high[picked], low[picked], level)
+        exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
-        best = np.argsort(-exact, kind="stable")[: 4 * keep]
-        for i in best:
-            if not math.isfinite(exact[i]):
-                continue
-            index = int(picked[i])
-            chosen.append(
-                Scored(_build(found, ends, index), int(high[index]), int(low[index]), swapped, float(exact[i]))
-            )
-    chosen.sort(key=lambda s: -s.score)
-    return Search(tuple(simplest_first(chosen)[:keep]), len(x))
-
-
-def simplest_first(chosen: list[Scored]) -> list[Scored]:
-    """The same events, with the simplest of those within a hundredth of the best in front."""
-    if not chosen:
-        return chosen
-    reach = chosen[0].score - _NEAR * abs(chosen[0].score)
-    near = [s for s in chosen if s.score >= reach]
-    near.sort(key=lambda s: (complexity(s.event), -s.score))
-    return near + chosen[len(near) :]
+        ranked += [(score, index, swapped) for score, index in zip(exact.tolist(), picked.tolist(), strict=True)]
+    ranked.sort(key=lambda row: (-row[0], row[1]))
+    chosen: list[Scored] = []
+    taken: Counter[int] = Counter()
+    for score, index, swapped in ranked:
+        family = int(np.searchsorted(ends, index, side="right"))
+        if len(chosen) == keep or not math.isfinite(score):
+            break
+        if taken[family] < _MOST_OF_A_FAMILY:
+            taken[family] += 1
+            hits = (int(y[index]), int(x[index])) if swapped else (int(x[index]), int(y[index]))
+            start = int(ends[family - 1]) if family else 0
+            chosen.append(Scored(found[family].build(index - start), *hits, swapped, score))
+    return Search(tuple(chosen), len(x))
 
 
 def complexity(event: Event) -> int:
@@ -97,19 +96,13 @@ def complexity(event: Event) -> int:
         case Equals():
             return 0
         case Interval(low=low, high=high):
-            return 0 if low is None or high is None else 1
+            return 1 if low is None or high is None else 2
         case Exactly(leaves=leaves):
-            return 1 + len(leaves) // 4
+            return 2 + len(leaves) // 4
         case Among(values=values):
-            return 1 + len(values)
+            return 2 + len(values)
         case Both(first=one, second=other):
             return 1 + complexity(one) + complexity(other)
-
-
-def _build(found: list[Family], ends: NDArray[np.int64], index: int) -> Event:
-    number = int(np.searchsorted(ends, index, side="right"))
-    start = int(ends[number - 1]) if number else 0
-    return found[number].build(index - start)
 
 
 def _top(rough: NDArray[np.float64], low: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -71,28 +71,40 @@ def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Ite
 
 def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
     edges = edges_of(table)
-    yield _between(feature, edges, np.searchsorted(table.x, edges), np.searchsorted(table.y, edges), table)
+    if len(edges):
+        yield from _between(feature, edges, table)
     repeated = repeated_numbers(table, most=64)
     if len(repeated):
         x = np.searchsorted(table.x, repeated, "right") - np.searchsorted(table.x, repeated)
         y = np.searchsorted(table.y, repeated, "right") - np.searchsorted(table.y, repeated)
         yield Family(x, y, len(repeated), lambda i: Equals(feature, float(repeated[i])))
+    if not table.complete:
+        x, y = np.array([len(table.x)]), np.array([len(table.y)])
+        yield Family(x, y, 1, lambda i: Interval(feature, None, None))
 
 
-def _between(
-    feature: Feature, edges: NDArray[np.float64], below_x: Hits, below_y: Hits, table: NumberTable
-) -> Family:
-    """All [low, high) with ends among the edges and the two infinities, except the whole line."""
-    below_x = np.concatenate([[0], below_x, [len(table.x)]])
-    below_y = np.concatenate([[0], below_y, [len(table.y)]])
-    low, high = np.triu_indices(len(below_x), 1)
-    ends: list[float | None] = [None, *edges.tolist(), None]
-    return Family(
-        below_x[high] - below_x[low],
-        below_y[high] - below_y[low],
-        len(edges),
-        lambda i: Interval(feature, ends[low[i]], ends[high[i]], among_others=not table.complete),
-    )
+def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -> Iterator[Family]:
+    """All [low, high) with ends among the edges; those with one end and those with two are families apart.
+
+    There are far more of the latter, so luck has an easier game there, and they must show more.
+    """
+    below_x, below_y = np.searchsorted(table.x, edges), np.searchsorted(table.y, edges)
+    count, others = len(edges), not table.complete
+
+    def one_sided(i: int) -> Event:
+        end = float(edges[i % count])
+        return Interval(feature, None, end, others) if i < count else Interval(feature, end, None, others)
+
+    x = np.concatenate([below_x, len(table.x) - below_x])
+    y = np.concatenate([below_y, len(table.y) - below_y])
+    yield Family(x, y, count, one_sided)
+    low, high = np.triu_indices(count, 1)
+
+    def two_sided(i: int) -> Event:
+        return Interval(feature, float(edges[low[i]]), float(edges[high[i]]), others)
+
+    if len(low):
+        yield Family(below_x[high] - below_x[low], below_y[high] - below_y[low], len(low), two_sided)
 
 
 def _integer_intervals(feature: Feature, table: ValueTable) -> Family:

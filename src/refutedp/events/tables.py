@@ -138,11 +138,17 @@ def _count(
         counts.setdefault((isinstance(value, bool), value), [0, 0])[side] += hit
 
 
-_TAIL = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
-LEVELS: NDArray[np.float64] = np.array(
-    [0.0, *_TAIL, *np.linspace(0.03, 0.97, 33), *(1 - level for level in reversed(_TAIL)), 1.0]
-)
-"""Where the data-driven grid has its points: quantiles of either side, dense enough in the tails for rare events."""
+_TAIL = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+
+
+def _levels(count: int) -> NDArray[np.float64]:
+    """Where the data-driven grid has its points: quantiles, dense in the tails for the sake of rare events.
+
+    The fewer numbers there are, the fewer points: a fine grid on few numbers offers luck, not information.
+    """
+    middle = int(np.clip(np.sqrt(count) / 4, 5, 33))
+    tail = [level for level in _TAIL if level * count >= 1]
+    return np.array([0.0, *tail, *np.linspace(0.03, 0.97, middle), *(1 - level for level in reversed(tail)), 1.0])
 
 
 def edges_of(table: NumberTable, *, most: int = 128) -> NDArray[np.float64]:
@@ -159,7 +165,7 @@ def edges_of(table: NumberTable, *, most: int = 128) -> NDArray[np.float64]:
         return pooled
     repeated = repeated_numbers(table, most=most // 4)
     quantiles = [
-        side[np.minimum((LEVELS * len(side)).astype(np.int64), len(side) - 1)]
+        side[np.minimum((_levels(len(side)) * len(side)).astype(np.int64), len(side) - 1)]
         for side in (table.x, table.y)
         if len(side)
     ]

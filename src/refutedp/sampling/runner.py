@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Outputs, merge
 from refutedp.records import Counts, Event, Pair, count_hits
+from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.scalar import OnError, run_plain
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
@@ -18,7 +20,20 @@ CHUNK: dict[Way, int] = {"lifted": 50_000, "batched": 50_000, "scalar": 5_000}
 """Runs a side in one chunk: fixed, for the chunks decide the seeds, and with them the result."""
 
 
+PROOF_RUNS = 24
+"""Runs of a lift replayed on either input before it is trusted; unproven paths are replayed as they turn up."""
+
+
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """Outputs on both inputs; `fallback` says why a chunk could not be lifted, or is empty."""
+
+    first: Outputs
+    second: Outputs
+    fallback: str = ""
+
+
+@dataclass(frozen=True)
 class Runner:
     """One mechanism on one pair, picklable, so that a chunk can run anywhere."""
 
@@ -27,20 +42,50 @@ class Runner:
     way: Way
     on_error: OnError = "output"
 
-    def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> tuple[Outputs, Outputs]:
+    def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
         """n1 runs on d1 and n2 on d2."""
-        inputs = (self.pair.d1, self.pair.d2)
+        fallback = ""
+        if self.way == "lifted":
+            try:
+                first, second = (
+                    lift.sample(n, np.random.default_rng(child))
+                    for lift, n, child in zip(self._lifts, (n1, n2), seeds.spawn(2), strict=True)
+                )
+                return Runs(first, second)
+            except CannotLift as refusal:
+                # Each chunk decides for itself: a remembered refusal would make results depend on who ran what.
+                fallback = str(refusal)
         order = np.repeat(np.array([0, 1]), [n1, n2])
         shuffle, runs = seeds.spawn(2)
         np.random.default_rng(shuffle).shuffle(order)
+        inputs = (self.pair.d1, self.pair.d2)
         first, second = run_plain(self.mechanism, inputs, self.pair.arguments, order, runs, self.on_error)
-        return first, second
+        return Runs(first, second, fallback)
 
-    def sample(self, n: int, seeds: np.random.SeedSequence) -> tuple[Outputs, Outputs]:
+    @cached_property
+    def _lifts(self) -> tuple[Lift, Lift]:
+        """Kept for the life of the runner, for a lift remembers which paths it has proven."""
+        return tuple(  # type: ignore[return-value]
+            Lift(self.mechanism, data, self.pair.arguments) for data in (self.pair.d1, self.pair.d2)
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lifts"}
+
+    def prove(self, seeds: np.random.SeedSequence) -> None:
+        """Replay lifted runs on both inputs; raises `CannotLift` unless all are equal."""
+        for lift, child in zip(self._lifts, seeds.spawn(2), strict=True):
+            lift.prove(np.random.default_rng(child), PROOF_RUNS)
+
+    def sample(self, n: int, seeds: np.random.SeedSequence) -> Runs:
         """n runs on either side, chunk by chunk."""
         sizes = chunk_sizes(n, CHUNK[self.way])
         parts = [self.run(size, size, child) for size, child in zip(sizes, seeds.spawn(len(sizes)), strict=True)]
-        return merge(first for first, _ in parts), merge(second for _, second in parts)
+        return Runs(
+            merge(part.first for part in parts),
+            merge(part.second for part in parts),
+            next((part.fallback for part in parts if part.fallback), ""),
+        )
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence
@@ -48,9 +93,10 @@ class Runner:
         """`runs` runs in all, each allocated to d1 with probability `share`, else to d2; the hits of each event."""
         allocation, rest = seeds.spawn(2)
         n1 = int(np.random.default_rng(allocation).binomial(runs, share))
-        first, second = self.run(n1, runs - n1, rest)
+        done = self.run(n1, runs - n1, rest)
         return tuple(
-            Counts(count_hits(event, first), count_hits(event, second), n1, runs - n1, share) for event in events
+            Counts(count_hits(event, done.first), count_hits(event, done.second), n1, runs - n1, share)
+            for event in events
         )
 
 
@@ -63,6 +109,18 @@ def chunk_sizes(n: int, chunk: int) -> list[int]:
     return [min(chunk, n - start) for start in range(0, n, chunk)]
 
 
-def choose_way(mechanism: Mechanism) -> Way:
-    """How the mechanism is run."""
-    return "batched" if mechanism.batched else "scalar"
+def fastest(
+    mechanism: Mechanism, pair: Pair, on_error: OnError, seeds: np.random.SeedSequence, *, lift: bool
+) -> tuple[Runner, str]:
+    """The fastest runner that is proven to give the same distribution, and why it is not lifted, if it is not."""
+    if mechanism.batched:
+        return Runner(mechanism, pair, "batched", on_error), ""
+    if not lift or on_error == "raise":
+        # Lifted runs take exceptions as outputs; who wants to see the exception runs the plain function.
+        return Runner(mechanism, pair, "scalar", on_error), ""
+    lifted = Runner(mechanism, pair, "lifted", on_error)
+    try:
+        lifted.prove(seeds)
+    except CannotLift as refusal:
+        return Runner(mechanism, pair, "scalar", on_error), str(refusal)
+    return lifted, ""

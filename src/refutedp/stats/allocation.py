@@ -12,14 +12,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.records import Counts
+from refutedp.records import Counts, Level
 from refutedp.stats.tails import log_binomial_upper
 
 
 def log_p_value(counts: Counts, epsilon: float) -> float:
     """log of a valid p-value for H0: P1 <= e^epsilon P2, at every sample size (random allocation).
 
-    >>> from refutedp.records import Counts
+    >>> from refutedp.records import Counts, Level
     >>> import math
     >>> round(math.exp(log_p_value(Counts(x=29, y=5, n_x=50, n_y=50), epsilon=1.0)), 4)
     0.0737
@@ -34,7 +34,7 @@ def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
 
     With no hits on the y side the bound is finite and right; with none on the x side it is minus infinity.
 
-    >>> from refutedp.records import Counts
+    >>> from refutedp.records import Counts, Level
     >>> round(epsilon_lower_bound(Counts(x=1000, y=0, n_x=5000, n_y=5000), 0.95), 3)
     5.809
     """
@@ -44,7 +44,7 @@ def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
 def lower_bounds(
     x: NDArray[np.int64],
     y: NDArray[np.int64],
-    significance: float,
+    significance: Level,
     share: float = 0.5,
 ) -> NDArray[np.float64]:
     """`epsilon_lower_bound` for many pairs of hits at once."""

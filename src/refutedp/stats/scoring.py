@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.records import Level
 from refutedp.stats.allocation import lower_bounds
 
 
@@ -14,15 +15,15 @@ from refutedp.stats.allocation import lower_bounds
 class RatioScorer:
     """Bounds on epsilon = log(P1 / P2) from equally many runs on both sides."""
 
-    def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+    def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Clopper-Pearson, as in the test itself."""
         return lower_bounds(x, y, level)
 
-    def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+    def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Wilson's approximation, a hundred times cheaper."""
         from scipy import special
 
-        z2 = float(special.ndtri(level)) ** 2
+        z2 = special.ndtri(level) ** 2
         s = np.maximum(x + y, 1).astype(np.float64)
         p = x / s
         q = (p + z2 / (2 * s) - np.sqrt(z2 * (p * (1 - p) / s + z2 / (4 * s * s)))) / (1 + z2 / s)

@@ -1,0 +1,19 @@
+"""Every study, one after the other: `make bench`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+STUDIES = ("bounds", "calibration", "symbolic", "speed")
+
+
+def main() -> None:
+    """Run the studies named on the command line, or all."""
+    for name in sys.argv[1:] or STUDIES:
+        print(f"\n### bench.{name}\n", flush=True)
+        importlib.import_module(f"bench.{name}").main()
+
+
+if __name__ == "__main__":
+    main()
