@@ -1,7 +1,7 @@
 """Certified bounds at 95% on the paper's mechanisms, default budgets, T = 1 and N = 1 given by hand.
 
-`python -m bench.bounds [SEEDS]` prints, for each mechanism and claimed epsilon, the verdict and the bound of seed 0, the
-mean over the seeds, and what issue 2 asks for.
+`python -m bench.bounds [SEEDS]` prints, for each mechanism and claimed epsilon, the verdict and the bound of seed 0,
+the mean over the seeds, and what was asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """False-alarm rates on the border of the claim, for our test and the paper's, and of whole checks.
 
-`python -m bench.calibration [SIMULATIONS]`: simulated confirmations with P1 = e^epsilon P2 exactly; a valid test raises
-an alarm with probability at most alpha. Then 200 seeded checks of correct mechanisms at their exact epsilon.
+`python -m bench.calibration [SIMULATIONS]`: simulated confirmations with P1 = e^epsilon P2 exactly; a valid test
+raises an alarm with probability at most alpha. Then 200 seeded checks of correct mechanisms at their exact epsilon.
 """
 
 from __future__ import annotations
