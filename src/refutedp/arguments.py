@@ -9,7 +9,7 @@ from typing import Any
 from refutedp.inputs.symbolic import Between, Found, OneOf, find_arguments
 from refutedp.mechanism import Mechanism
 from refutedp.records import Pair
-from refutedp.sampling.pool import run_all
+from refutedp.sampling.pool import Pool, Task
 from refutedp.settings import Progress, Settings
 
 
@@ -31,9 +31,12 @@ def complete(
     missing = [o.name for o in mechanism.options if o.required and o.name not in known]
     if not missing and not domains:
         return [replace(pair, arguments=dict(known)) for pair in pairs], []
-    tasks = [(find_arguments, (mechanism, pair.d1, pair.d2, known, domains)) for pair in pairs]
+    tasks = [
+        Task(find_arguments, (mechanism, pair.d1, pair.d2, known, domains), f"{mechanism.name}() symbolically")
+        for pair in pairs
+    ]
     found: list[Found] = []
-    for one in run_all(tasks, settings.jobs):
+    for one in Pool(settings.jobs, settings.engine).run(tasks):
         found.append(one)
         report(Progress("arguments", len(found), len(tasks), one.why))
     completed = [_with(pair, known, one) for pair, one in zip(pairs, found, strict=True)]

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 
 from refutedp.records import Candidate, Counts, Evidence
-from refutedp.sampling.pool import run_all
+from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
@@ -25,12 +25,12 @@ def count_fresh(
     events = tuple(candidate.event for candidate in candidates)
     share = candidates[0].share
     tasks = [
-        (runner.count, (events, size, share, child(settings.seed, CONFIRM_STREAM, number)))
+        Task(runner.count, (events, size, share, child(settings.seed, CONFIRM_STREAM, number)), runner.what)
         for number, size in enumerate(sizes)
     ]
     parts: list[tuple[Counts, ...]] = []
     done = 0
-    for size, part in zip(sizes, run_all(tasks, settings.jobs), strict=True):
+    for size, part in zip(sizes, Pool(settings.jobs, settings.engine).run(tasks), strict=True):
         parts.append(part)
         done += size
         report(Progress("confirm", done, total))

@@ -19,7 +19,7 @@ from refutedp.events.select import Scored, Search, complexity, search_events
 from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts, Event, Scorer, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
-from refutedp.sampling.pool import run_all
+from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
@@ -107,7 +107,7 @@ class _Round:
         if self.settings.rarity is not None:
             least = self.settings.rarity * runs * math.exp(self.claim.epsilon)
         tasks = [
-            (
+            Task(
                 search_pair,
                 (
                     runner,
@@ -118,13 +118,16 @@ class _Round:
                     self.settings,
                     least,
                 ),
+                runner.what,
             )
             for number, runner in racing
         ]
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for (number, runner), found in zip(racing, run_all(tasks, self.settings.jobs), strict=True):
+        for (number, runner), found in zip(
+            racing, Pool(self.settings.jobs, self.settings.engine).run(tasks), strict=True
+        ):
             looked.append(_Looked(number, runner, found))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
@@ -135,7 +138,7 @@ class _Round:
     def rank_anew(self, finalists: Sequence[_Looked]) -> list[tuple[Runner, Scored]]:
         """The finalists' events, scored on the search runs and twice as many fresh ones together."""
         tasks = [
-            (
+            Task(
                 count_events,
                 (
                     one.runner,
@@ -143,11 +146,12 @@ class _Round:
                     self.ranking_runs,
                     child(self.settings.seed, RANKING_STREAM, one.number),
                 ),
+                one.runner.what,
             )
             for one in finalists
         ]
         ranked: list[tuple[Runner, Scored]] = []
-        for one, hits in zip(finalists, run_all(tasks, self.settings.jobs), strict=True):
+        for one, hits in zip(finalists, Pool(self.settings.jobs, self.settings.engine).run(tasks), strict=True):
             for old, (first, second) in zip(one.search.best, hits, strict=True):
                 x, y = (second, first) if old.swapped else (first, second)
                 x, y = x + old.x, y + old.y

@@ -29,6 +29,8 @@ class Settings:
     runs is at most `significance`; certified bounds hold with confidence 1 - significance. `method` is the exact
     "allocation" test or the paper's "fisher". `rarity` is the paper's rule to skip events seen fewer than
     rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets better.
+    `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
+    at `scheduler` or a local one. None of this changes the result.
     `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output.
 
     >>> Settings(confirm_runs=1000).search_runs
@@ -45,6 +47,8 @@ class Settings:
     method: Literal["allocation", "fisher"] = "allocation"
     seed: int = 0
     jobs: int = 1
+    engine: Literal["local", "dask", "ray"] = "local"
+    scheduler: str | None = None
     lengths: tuple[int, ...] = (5, 10)
     rarity: float | None = None
     on_error: Literal["output", "raise"] = "output"
@@ -60,6 +64,7 @@ class Settings:
             _whole("jobs", self.jobs, least=1, why="-1 means all cores")
         _inside("significance", self.significance)
         _one_of("method", self.method, ("allocation", "fisher"))
+        _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         object.__setattr__(self, "lengths", _lengths(self.lengths))
         if self.rarity is not None:
@@ -75,6 +80,8 @@ class Options(TypedDict, total=False):
     method: Literal["allocation", "fisher"]
     seed: int
     jobs: int
+    engine: Literal["local", "dask", "ray"]
+    scheduler: str | None
     lengths: tuple[int, ...]
     rarity: float | None
     on_error: Literal["output", "raise"]

@@ -1,24 +1,174 @@
-"""Chunks on one core or many: results come in order, and do not depend on where they were computed."""
+"""Chunks on one core, many, or a cluster: results come in order and do not depend on where they were computed.
+
+Everything goes through joblib. `jobs` picks the number of local processes; under `joblib.parallel_config` the same
+call runs on whatever backend is configured there, and `engine="dask"` or `"ray"` configures one for the call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from refutedp.errors import MechanismError, UsageError
 
 T = TypeVar("T")
+Engine: TypeAlias = Literal["local", "dask", "ray"]
 
 
-def run_all(tasks: Sequence[tuple[Callable[..., T], tuple[Any, ...]]], jobs: int) -> Iterator[T]:
-    """Call every task; yield the results in the order of the tasks, as they become ready.
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """One call, to be made anywhere; `what` names it in an error, as in "svt() on [1, 1] and [2, 2]"."""
 
-    >>> list(run_all([(max, (1, 2)), (min, (1, 2))], jobs=1))
+    function: Callable[..., T]
+    arguments: tuple[Any, ...]
+    what: str
+
+    def __call__(self) -> T:
+        """Make the call."""
+        return self.function(*self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Where tasks run.
+
+    >>> pool = Pool()
+    >>> list(pool.run([Task(max, (1, 2), "max"), Task(min, (1, 2), "min")]))
     [2, 1]
     """
-    if jobs == 1 or len(tasks) <= 1:
-        for function, arguments in tasks:
-            yield function(*arguments)
-        return
-    from joblib import Parallel, delayed
 
-    calls: Iterable[Any] = (delayed(function)(*arguments) for function, arguments in tasks)
-    yield from Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
+    jobs: int = 1
+    engine: Engine = "local"
+
+    def run(self, tasks: Sequence[Task[T]]) -> Iterator[T]:
+        """Call every task; yield the results in the order of the tasks, as they become ready.
+
+        A worker process that dies (a crash in native code) costs a retry; a task that kills its worker again is
+        named in a `MechanismError`. Nothing hangs and no worker outlives an interrupt.
+        """
+        if self.engine == "local" and self.jobs == 1 and not _configured():
+            for task in tasks:
+                yield task()
+            return
+        done = 0
+        for attempt in (1, 2):
+            try:
+                for result in self._parallel(tasks[done:]):
+                    done += 1
+                    yield result
+                return
+            except _worker_died():
+                _end_workers()
+                if attempt == 2:
+                    break
+        for task in tasks[done:]:
+            yield _alone(task)
+
+    def _parallel(self, tasks: Sequence[Task[T]]) -> Iterator[T]:
+        from joblib import Parallel, delayed
+
+        jobs = None if _configured() or self.engine != "local" else self.jobs
+        parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
+        results = parallel(delayed(_call)(task) for task in tasks)
+        try:
+            yield from results
+        except KeyboardInterrupt:
+            _end_workers()
+            raise
+        finally:
+            results.close()
+
+
+def _call(task: Task[T]) -> T:
+    return task()
+
+
+def _configured() -> bool:
+    """Whether the caller chose a backend or a number of jobs with `joblib.parallel_config`."""
+    if "joblib" not in sys.modules:
+        return False
+    from joblib.parallel import get_active_backend
+
+    backend, jobs = get_active_backend()
+    return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+
+
+def _worker_died() -> type[BaseException]:
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    return TerminatedWorkerError  # type: ignore[no-any-return]
+
+
+def _end_workers() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def _alone(task: Task[T]) -> T:
+    """The task in a process of its own, to learn whether it is the one that dies."""
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
+    try:
+        return executor.submit(_call, task).result()  # type: ignore[no-any-return]
+    except TerminatedWorkerError:
+        raise MechanismError(
+            f"the process that ran {task.what} died twice, which only a crash in native code or a lack of memory "
+            "can do: run the mechanism on these inputs by itself to see it"
+        ) from None
+    finally:
+        executor.shutdown(wait=False, kill_workers=True)
+
+
+@contextmanager
+def engine_running(engine: Engine, scheduler: str | None) -> Iterator[None]:
+    """For the block, joblib runs on a Dask or Ray cluster: the one at `scheduler`, or its own on this machine."""
+    if engine == "local":
+        yield
+        return
+    with ExitStack() as stack:
+        if engine == "dask":
+            _use_dask(stack, scheduler)
+        else:
+            _use_ray(stack, scheduler)
+        from joblib import parallel_config
+
+        stack.enter_context(parallel_config(backend=engine))
+        yield
+
+
+def _use_dask(stack: ExitStack, scheduler: str | None) -> None:
+    try:
+        from distributed import Client, get_client
+    except ImportError:
+        raise UsageError('engine="dask" needs Dask: pip install "refutedp[dask]"') from None
+    if scheduler is None:
+        try:
+            get_client()
+            return
+        except ValueError:
+            pass
+    try:
+        stack.enter_context(Client(scheduler, timeout="10s", set_as_default=True))  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise UsageError(f"scheduler={scheduler!r} does not answer as a Dask scheduler: {error}") from None
+
+
+def _use_ray(stack: ExitStack, scheduler: str | None) -> None:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise UsageError('engine="ray" needs Ray: pip install "refutedp[ray]"') from None
+    if not ray.is_initialized():
+        try:
+            ray.init(address=scheduler, log_to_driver=False, configure_logging=False)
+        except (ConnectionError, ValueError) as error:
+            raise UsageError(f"scheduler={scheduler!r} does not answer as a Ray cluster: {error}") from None
+        stack.callback(ray.shutdown)
+    register_ray()

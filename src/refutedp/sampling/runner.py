@@ -42,6 +42,11 @@ class Runner:
     way: Way
     on_error: OnError = "output"
 
+    @property
+    def what(self) -> str:
+        """What is run on what, for errors."""
+        return f"{self.mechanism.name}() on {self.pair.d1!r} and {self.pair.d2!r}"
+
     def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
         """n1 runs on d1 and n2 on d2."""
         fallback = ""
