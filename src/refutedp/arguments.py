@@ -56,18 +56,11 @@ def _quieter(
     known: Mapping[str, Any],
     domains: Mapping[str, Any],
 ) -> list[Pair]:
-    quietest = min(found, key=lambda one: sum(one.scales))
+    quietest = min(sum(one.scales) for one in found)
     extra: list[Pair] = []
     for pair, one in zip(pairs, found, strict=True):
-        if sum(one.scales) <= sum(quietest.scales) * (1 + 1e-9):
-            continue
-        for name, value in quietest.arguments.items():
-            if one.arguments.get(name) == value:
-                continue
-            open_domains = {other: domain for other, domain in domains.items() if other != name}
-            again = find_arguments(mechanism, pair.d1, pair.d2, {**known, name: value}, open_domains)
-            if sum(again.scales) < sum(one.scales):
-                why = f"{again.why}; {name} = {value!r} keeps the noise smallest"
-                extra.append(replace(pair, arguments={**known, name: value, **again.arguments}, why=why))
-                break
+        if sum(one.scales) > quietest * (1 + 1e-9):
+            again = find_arguments(mechanism, pair.d1, pair.d2, known, domains, prefer="noise")
+            if again.arguments != one.arguments:
+                extra.append(_with(pair, known, again))
     return extra

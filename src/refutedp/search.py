@@ -20,7 +20,7 @@ from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts, Event, Scorer, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool import Pool, Task
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.runner import Runner, Runs, join
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 
@@ -48,12 +48,22 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class _Racer:
+    """A pair about to run, with the runs of the pilot."""
+
+    number: int
+    runner: Runner
+    earlier: Runs | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Looked:
-    """A pair with its best events after one round."""
+    """A pair with its best events after a round, and the runs if they are kept for the next."""
 
     number: int
     runner: Runner
     search: Search
+    runs: Runs | None
 
     @property
     def score(self) -> float:
@@ -64,17 +74,17 @@ def search(
     prepared: Prepared, claim: PureDP, scorer: Scorer, settings: Settings, report: Callable[[Progress], None]
 ) -> Found:
     """Choose the candidate."""
-    everyone = list(enumerate(prepared.runners))
+    everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
     look = _Round(claim, scorer, settings, len(everyone), report)
-    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM)
-    runs = 2 * pilot_runs * len(everyone)
+    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
+    runs = 2 * pilot_runs * len(looked)
     if max(one.score for one in looked) > claim.epsilon:
-        racing = sorted(looked, key=lambda one: -one.score)[:RACERS]
-        looked = look("search", [(one.number, one.runner) for one in racing], settings.search_runs, MAIN_STREAM)
-    else:
-        looked = look("search", everyone, settings.search_runs, MAIN_STREAM)
-    runs += 2 * settings.search_runs * len(looked)
+        looked = sorted(looked, key=lambda one: -one.score)[:RACERS]
+    rest = max(settings.search_runs - pilot_runs, 100)
+    racing = [_Racer(one.number, one.runner, one.runs) for one in looked]
+    looked = look("search", racing, rest, MAIN_STREAM, keep=False)
+    runs += 2 * rest * len(looked)
     events = sum(one.search.events for one in looked)
     finalists = [one for one in sorted(looked, key=lambda one: -one.score)[:FINALISTS] if one.search.best]
     if not finalists:
@@ -101,39 +111,40 @@ class _Round:
     def ranking_runs(self) -> int:
         return 2 * self.settings.search_runs
 
-    def __call__(self, stage: str, racing: Sequence[tuple[int, Runner]], runs: int, stream: int) -> list[_Looked]:
-        """The best events of each pair that races, on `runs` runs a side."""
-        least = 0.0
-        if self.settings.rarity is not None:
-            least = self.settings.rarity * runs * math.exp(self.claim.epsilon)
+    def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
+        """The best events of each pair that races, on `runs` more runs a side."""
         tasks = [
             Task(
                 search_pair,
                 (
-                    runner,
+                    racer.runner,
+                    racer.earlier,
                     runs,
-                    child(self.settings.seed, stream, number),
+                    child(self.settings.seed, stream, racer.number),
                     self.pairs,
+                    self.claim,
                     self.scorer,
                     self.settings,
-                    least,
+                    keep,
                 ),
-                runner.what,
+                racer.runner.what,
             )
-            for number, runner in racing
+            for racer in racing
         ]
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for (number, runner), found in zip(
-            racing, Pool(self.settings.jobs, self.settings.engine).run(tasks), strict=True
-        ):
-            looked.append(_Looked(number, runner, found))
+        for racer, (found, kept) in zip(racing, self._pool.run(tasks), strict=True):
+            looked.append(_Looked(racer.number, racer.runner, found, kept))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
-                words = f"ε ≥ {best:.3g} on {runner.pair.category}: {found.best[0].event.words()}"
+                words = f"ε ≥ {best:.3g} on {racer.runner.pair.category}: {found.best[0].event.words()}"
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         return looked
+
+    @property
+    def _pool(self) -> Pool:
+        return Pool(self.settings.jobs, self.settings.engine)
 
     def rank_anew(self, finalists: Sequence[_Looked]) -> list[tuple[Runner, Scored]]:
         """The finalists' events, scored on the search runs and twice as many fresh ones together."""
@@ -151,7 +162,7 @@ class _Round:
             for one in finalists
         ]
         ranked: list[tuple[Runner, Scored]] = []
-        for one, hits in zip(finalists, Pool(self.settings.jobs, self.settings.engine).run(tasks), strict=True):
+        for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
             for old, (first, second) in zip(one.search.best, hits, strict=True):
                 x, y = (second, first) if old.swapped else (first, second)
                 x, y = x + old.x, y + old.y
@@ -162,29 +173,35 @@ class _Round:
 
 def search_pair(
     runner: Runner,
+    earlier: Runs | None,
     n: int,
     seeds: np.random.SeedSequence,
     pairs: int,
+    claim: PureDP,
     scorer: Scorer,
     settings: Settings,
-    least_hits: float,
-) -> Search:
-    """The best events of one of `pairs` pairs on n runs a side."""
+    keep: bool,
+) -> tuple[Search, Runs | None]:
+    """The best events of one of `pairs` pairs, on n runs a side and the earlier ones; the runs too if `keep`."""
     runs = runner.sample(n, seeds)
+    if earlier is not None:
+        runs = join([earlier, runs])
     pair = runner.pair
     references = [
         noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
         for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
     ]
-    return search_events(
+    least = 0.0 if settings.rarity is None else settings.rarity * runs.first.size * math.exp(claim.epsilon)
+    found = search_events(
         runs.first,
         runs.second,
         [reference for reference in dict.fromkeys(references) if reference is not None],
         scorer=scorer,
         significance=settings.significance,
         pairs=pairs,
-        least_hits=least_hits,
+        least_hits=least,
     )
+    return found, runs if keep else None
 
 
 def count_events(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -16,7 +17,7 @@ from refutedp.sampling.scalar import OnError, run_plain
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 
-CHUNK: dict[Way, int] = {"lifted": 50_000, "batched": 50_000, "scalar": 5_000}
+CHUNK: dict[Way, int] = {"lifted": 100_000, "batched": 100_000, "scalar": 5_000}
 """Runs a side in one chunk: fixed, for the chunks decide the seeds, and with them the result."""
 
 
@@ -86,11 +87,7 @@ class Runner:
         """n runs on either side, chunk by chunk."""
         sizes = chunk_sizes(n, CHUNK[self.way])
         parts = [self.run(size, size, child) for size, child in zip(sizes, seeds.spawn(len(sizes)), strict=True)]
-        return Runs(
-            merge(part.first for part in parts),
-            merge(part.second for part in parts),
-            next((part.fallback for part in parts if part.fallback), ""),
-        )
+        return join(parts)
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence
@@ -103,6 +100,15 @@ class Runner:
             Counts(count_hits(event, done.first), count_hits(event, done.second), n1, runs - n1, share)
             for event in events
         )
+
+
+def join(parts: Sequence[Runs]) -> Runs:
+    """All runs of the parts as one."""
+    return Runs(
+        merge(part.first for part in parts),
+        merge(part.second for part in parts),
+        next((part.fallback for part in parts if part.fallback), ""),
+    )
 
 
 def chunk_sizes(n: int, chunk: int) -> list[int]:

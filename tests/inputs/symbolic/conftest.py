@@ -151,7 +151,9 @@ class Oracle:
             counts[position] = counts.get(position, 0) + 1
             if int(position.split(":")[0]) in self._compared:
                 answers[position, counts[position]] = answer
-        return Plain(answers, tuple(a for _, a in self._events), tuple(rng.scales), output, raised)
+        return Plain(
+            answers, tuple((int(p.split(":")[0]), a) for p, a in self._events), tuple(rng.scales), output, raised
+        )
 
     def diverging(self, d1, d2, **arguments):
         """(diverging, compared, noise) of two runs; None when one raises."""

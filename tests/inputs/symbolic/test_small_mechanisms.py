@@ -1,6 +1,7 @@
 """Python that mechanism authors really write: the arguments found are confirmed by brute force."""
 
 import enum
+import functools
 import itertools
 import math
 import random
@@ -35,8 +36,12 @@ def nested(queries, epsilon, low, high, rng):
 
 def while_loop(queries, epsilon, threshold, rng):
     i = 0
-    while i < len(queries) and queries[i] + rng.laplace(scale=1 / epsilon) < threshold:  # compare
+    noisy = queries[0] + rng.laplace(scale=1 / epsilon)
+    while noisy < threshold:  # compare
         i += 1
+        if i == len(queries):
+            break
+        noisy = queries[i] + rng.laplace(scale=1 / epsilon)
     return i
 
 
@@ -45,7 +50,9 @@ def clamps(queries, epsilon, bound, rng):
     for q in queries:
         total += min(max(q, 0), bound)
     noisy = total + rng.laplace(scale=bound / epsilon)
-    return noisy > 4
+    if noisy > 4:
+        return "much"
+    return "little"
 
 
 def index_from_argument(queries, epsilon, k: int, rng):
@@ -71,7 +78,7 @@ def early_return(queries, epsilon, threshold, rng):
 def numpy_style(queries, epsilon, threshold, rng):
     values = np.asarray(queries, dtype=float)
     noisy = values + rng.laplace(scale=2 / epsilon, size=len(values))
-    above = noisy >= threshold
+    above = noisy >= threshold  # compare
     return int(np.argmax(above)) if above.any() else -1
 
 
@@ -116,8 +123,8 @@ def modulo(queries, epsilon, step: int, rng):
     out = []
     for i, q in enumerate(queries):
         if i % step == 0:
-            out.append(q + rng.laplace(scale=1 / epsilon) > 1.5 or False)
-        elif q + rng.laplace(scale=1 / epsilon) > 0.5:
+            out.append(q + rng.laplace(scale=1 / epsilon) > 1.5 or False)  # compare
+        elif q + rng.laplace(scale=1 / epsilon) > 0.5:  # compare
             out.append(None)
     return out
 
@@ -157,13 +164,15 @@ def continues(queries, epsilon, threshold, rng):
 
 def absolute(queries, epsilon, centre, rng):
     out = []
-    for a, b in zip(queries, queries[1:], strict=False):
+    for a, b in zip(queries, [*queries[1:], 0], strict=True):
         out.append(abs(a + b - centre) + rng.laplace(scale=1 / epsilon) < 1 and a)
     return out
 
 
 def chooses_generator(queries, epsilon, threshold, rng):
-    return any(q + rng.laplace(scale=1 / epsilon) > threshold for q in queries) and "some" or "none"
+    if any(q + rng.laplace(scale=1 / epsilon) > threshold for q in queries):
+        return "some"
+    return "none"
 
 
 def guarded(queries, epsilon, threshold, bound: int, rng):
@@ -233,7 +242,7 @@ def test_arguments_are_optimal(name, pair, oracle):
     assert (found.diverging, found.branches) == counted[:2]
     assert found.diverging >= best, f"{found} but the grid finds {best}"
     assert found.diverging == best
-    if not function.__name__ == "clamps":  # its noise has no smallest value, only ever smaller ones
+    if function.__name__ != "clamps":  # its noise has no smallest value, only ever smaller ones
         assert counted[2] <= noise + 1e-9
 
 
@@ -246,7 +255,7 @@ def test_lambda():
 def test_any_over_a_generator():
     found = find_arguments(describe(chooses_generator), *ALL_ABOVE, {"epsilon": 0.5})
     assert found.arguments == {"threshold": 1.5}
-    assert found.diverging >= 1
+    assert (found.diverging, found.branches) == (1, 1)
 
 
 def test_returned_truths_are_branches():
@@ -323,6 +332,87 @@ def test_draws_without_an_rng_argument_are_left_out_too():
     assert np.random.get_state()[1].tolist() == numpy_state
 
 
+class OwnNoise:
+    """Draws in a method, from its own generator and from NumPy's global one, and counts its calls."""
+
+    def __init__(self):
+        self.calls = 0
+        self.generator = np.random.default_rng(1)
+
+    def noise(self, scale):
+        self.calls += 1
+        return np.random.laplace(scale=scale) + self.generator.normal(scale=2 * scale)
+
+    def __call__(self, queries, epsilon, threshold):
+        return [1 for q in queries if q + self.noise(1 / epsilon) > threshold]
+
+    def method(self, queries, epsilon, threshold):
+        return self(queries, epsilon, threshold)
+
+
+def test_objects_are_followed_and_left_untouched():
+    mechanism = OwnNoise()
+    for function in (mechanism, mechanism.method):
+        found = find_arguments(describe(function), *ALL_ABOVE, {"epsilon": 0.5})
+        assert found.arguments == {"threshold": 1.5}
+        assert (found.diverging, found.branches) == (5, 5)
+        assert found.scales == (2.0, 4.0)
+    assert mechanism.calls == 0
+    assert mechanism.generator.normal() == np.random.default_rng(1).normal()
+
+
+def test_generators_decorators_and_recursion():
+    def decorated(function):
+        @functools.wraps(function)
+        def wrapper(*arguments, **keywords):
+            return function(*arguments, **keywords)
+
+        return wrapper
+
+    @decorated
+    def yields(queries, epsilon, threshold, rng):
+        for q in queries:
+            if q + rng.laplace(scale=1 / epsilon) > threshold:
+                yield q
+
+    def recursive(queries, epsilon, threshold, rng):
+        if not queries:
+            return []
+        head = queries[0] + rng.laplace(scale=1 / epsilon) > threshold
+        return [head, *recursive(queries[1:], epsilon, threshold, rng)]
+
+    for function in (yields, recursive):
+        found = find_arguments(describe(function), *ALL_ABOVE, {"epsilon": 0.5})
+        assert found.arguments == {"threshold": 1.5}
+        assert (found.diverging, found.branches) == (5, 5)
+
+
+def test_an_unannotated_bound_is_whole():
+    def svt(queries, epsilon, threshold, bound, rng):
+        count = 0
+        for q in queries:
+            if q + rng.laplace(scale=bound / epsilon) >= threshold:
+                count += 1
+            if count >= bound:
+                break
+        return count
+
+    found = find_arguments(describe(svt), [1, 1, 0, 0, 0], [0, 0, 1, 1, 1], {"epsilon": 0.5})
+    assert type(found.arguments["bound"]) is int
+    found = find_arguments(describe(svt), [1, 1, 0, 0, 0], [0, 0, 1, 1, 1], {"epsilon": 0.5}, prefer="noise")
+    assert found.arguments["bound"] == 1
+
+
+def test_float_of_an_argument_is_followed():
+    def converts(queries, epsilon, threshold, rng):
+        limit = float(threshold)
+        return [float(q + limit) for q in queries if q + rng.laplace(scale=1 / epsilon) > limit]
+
+    found = find_arguments(describe(converts), *ALL_ABOVE, {"epsilon": 0.5})
+    assert found.arguments == {"threshold": 1.5}
+    assert found.notes == ()
+
+
 def test_nothing_to_find():
     found = find_arguments(describe(early_return), *ALL_ABOVE, {"epsilon": 0.5, "threshold": 1})
     assert found.arguments == {}
@@ -345,8 +435,7 @@ def test_combinations_of_arguments_agree_with_a_grid_on_random_pairs(oracle):
         d2 = [q + int(s) for q, s in zip(d1, generator.integers(-1, 2, 5), strict=True)]
         grid = np.arange(-2, 6, 0.5).tolist()
         best = max(
-            plain.diverging(d1, d2, epsilon=1.0, low=low, high=high)[0]
-            for low, high in itertools.product(grid, grid)
+            plain.diverging(d1, d2, epsilon=1.0, low=low, high=high)[0] for low, high in itertools.product(grid, grid)
         )
         found = find_arguments(describe(two_thresholds), d1, d2, {"epsilon": 1.0})
         assert found.diverging == best == plain.diverging(d1, d2, epsilon=1.0, **found.arguments)[0]

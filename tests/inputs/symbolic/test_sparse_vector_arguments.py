@@ -136,3 +136,17 @@ def test_arrays_and_tuples_are_data_too():
         found = find_arguments(describe(svt), kind([1] * 5), kind([2] * 5), {"epsilon": 0.5})
         assert found.arguments == {"threshold": 1.5, "bound": 1}
         assert found.diverging == found.branches == 5
+
+
+def test_random_pairs_agree_with_brute_force(oracle):
+    generator = np.random.default_rng(7)
+    plain = oracle(svt)
+    for _ in range(6):
+        d1 = generator.integers(0, 4, 6).tolist()
+        d2 = [q + int(step) for q, step in zip(d1, generator.integers(-1, 2, 6), strict=True)]
+        grids = {"threshold": np.arange(-1.5, 5, 0.5).tolist(), "bound": list(range(1, 8))}
+        best, noise = plain.best(d1, d2, {"epsilon": 1.0}, grids)
+        found = find_arguments(describe(svt), d1, d2, {"epsilon": 1.0})
+        counted = plain.diverging(d1, d2, epsilon=1.0, **found.arguments)
+        assert found.diverging == best == counted[0], (d1, d2)
+        assert counted[2] <= noise + 1e-9

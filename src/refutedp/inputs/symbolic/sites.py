@@ -1,0 +1,115 @@
+"""Which test in the source asked a value for its truth: read from the frame that asked."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARIES = tuple(
+    os.path.abspath(path) + os.sep for path in {sysconfig.get_path(k) for k in ("stdlib", "purelib", "platlib")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One test in the source: its position, so that a loop's copies of the same test are one site.
+
+    `part` tells apart the comparisons of one chain such as `0 < x < threshold`.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    part: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to the standard library or to an installed package."""
+    return file.startswith(_LIBRARIES) or file.startswith("<frozen")
+
+
+def asking_site() -> Site | None:
+    """The test that is asking for a truth value now; None when C or library code asks (`sorted`, `max`).
+
+    A test is a conditional jump (`if`, `while`, `and`, `or`, a comprehension's `if`, `assert`, a conditional
+    expression), or an element of an array comparison, which NumPy decides element by element.
+    """
+    frame = _user_frame(sys._getframe(1))
+    return None if frame is None else _site(frame.f_code, frame.f_lasti)
+
+
+def location() -> str:
+    """File and line of the user's code that is running now, for a sentence in a note."""
+    frame = _user_frame(sys._getframe(1))
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return "unknown line"
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def defined_at(function: Any) -> str:
+    """File and line of a function's definition, for a sentence about the whole of it."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return "unknown line" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+def raising_line(error: BaseException) -> str:
+    """File and line of the user's code that raised, or called what raised."""
+    line = "unknown line"
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith(_OWN) and not is_library(file):
+            line = f"{os.path.basename(file)}:{step.tb_lineno}"
+        step = step.tb_next
+    return line
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return frame
+
+
+@functools.lru_cache(maxsize=4096)
+def _site(code: CodeType, offset: int) -> Site | None:
+    if is_library(code.co_filename):
+        return None
+    instructions = list(dis.get_instructions(code))
+    at = next((i for i, instruction in enumerate(instructions) if instruction.offset == offset), None)
+    if at is None:
+        return None
+    name = instructions[at].opname
+    if not ("JUMP" in name or name in ("TO_BOOL", "COMPARE_OP")):
+        return None
+    before = [instruction.opname for instruction in instructions[max(0, at - 3) : at]]
+    # A chain keeps a copy of its middle operand for the next comparison; the last comparison does not.
+    chained = "COPY" in before and "COMPARE_OP" in (*before, name)
+    where = instructions[at].positions
+    if where is None or where.lineno is None:
+        return Site(code.co_filename, code.co_firstlineno, offset, 0, 0, 0)
+    return Site(
+        file=code.co_filename,
+        line=where.lineno,
+        column=where.col_offset or 0,
+        end_line=where.end_lineno or 0,
+        end_column=where.end_col_offset or 0,
+        part=1 if chained else 0,
+    )
