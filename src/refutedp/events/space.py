@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import Feature, Scalar, Statistic, features_for
+from refutedp.events.features import Feature, Scalar, features_for
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.events.tables import (
     Hits,
     NumberTable,
+    Sides,
     ValueTable,
     edges_of,
     repeated_numbers,
@@ -28,8 +29,10 @@ MOST_VALUES = 2048
 """Distinct values of a categorical or integer feature that are looked at one by one."""
 MOST_UNION = 64
 """Features with at most this many values also offer unions of values, ranked by likelihood ratio."""
-MOST_CASES = 24
-"""Values of a categorical feature that are combined with numeric events."""
+MOST_CASES = 32
+"""Categorical events, the most frequent ones, that are combined with numeric events."""
+LEAST_CASE = 10
+"""Hits on both sides together below which a categorical event is not combined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,15 @@ def families(first: Outputs, second: Outputs, references: list[tuple[Scalar, ...
     groups = [*first.groups, *second.groups]
     chosen = [features_for(groups, reference) for reference in (*references, None)]
     features = list(dict.fromkeys(feature for some in chosen for feature in some))
-    tables = {f: tabulate(f, first, second, most_values=MOST_VALUES) for f in features}
+    sides = Sides(first, second)
+    tables = {f: tabulate(sides, f, most_values=MOST_VALUES) for f in features}
     for feature, table in tables.items():
         yield from _of_feature(feature, table)
     yield from _whole_outputs(first, second)
     if _mixed(groups):
         cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
         numbers = [f for f, t in tables.items() if isinstance(t, NumberTable)]
-        yield from _products(cases, numbers, first, second)
+        yield from _products(sides, cases, numbers)
 
 
 def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Iterator[Family]:
@@ -163,27 +167,22 @@ def _mixed(groups: list[Group]) -> bool:
     return both or (len({group.shape for group in groups}) > 1 and any(k & NUMERIC for k in kinds))
 
 
-def _products(
-    cases: list[tuple[Feature, ValueTable]], numbers: list[Feature], first: Outputs, second: Outputs
-) -> Iterator[Family]:
+def _products(sides: Sides, cases: list[tuple[Feature, ValueTable]], numbers: list[Feature]) -> Iterator[Family]:
     """A value of a categorical feature and an interval of a numeric one, at the same time."""
-    # Two features that single out the same outputs (a length, the number of False) need only one product.
-    seen: set[tuple[int, int]] = set()
+    # Two features that single out equally many outputs (a length, the number of False) single out the same ones as a
+    # rule, and need only one product.
+    distinct: dict[tuple[int, int], Equals] = {}
     for feature, table in cases:
         for i in np.argsort(-(table.x + table.y), kind="stable")[:MOST_CASES]:
-            hits = (int(table.x[i]), int(table.y[i]))
-            if hits in seen or sum(hits) < 10:
-                continue
-            seen.add(hits)
-            case = Equals(feature, table.values[i])
-            for number in numbers:
-                inner = tabulate(number, first, second, keep=case.mask, most_values=MOST_VALUES)
-                if not isinstance(inner, NumberTable):
-                    continue
-                same_as_value = isinstance(number, Statistic) and number.name != "mean"
+            distinct.setdefault((int(table.x[i]), int(table.y[i])), Equals(feature, table.values[i]))
+    frequent = sorted(distinct, key=lambda hits: -sum(hits))
+    for case in [distinct[hits] for hits in frequent if sum(hits) >= LEAST_CASE][:MOST_CASES]:
+        kept = sides.where(case.of, case.value)
+        for number in numbers:
+            inner = tabulate(sides, number, kept=kept, most_values=MOST_VALUES)
+            if isinstance(inner, NumberTable):
                 for family in _intervals(number, inner):
-                    if not same_as_value or len(numbers) > 4:
-                        yield Family(family.x, family.y, family.tries, _both(case, family.build))
+                    yield Family(family.x, family.y, family.tries, _both(case, family.build))
 
 
 def _both(case: Equals, build: Callable[[int], Event]) -> Callable[[int], Event]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.events.features import Feature, Scalar
+from refutedp.events.predicates import Mask, equal
 from refutedp.outputs import Array, Group, Outputs
 
 Hits: TypeAlias = NDArray[np.int64]
-Keep: TypeAlias = Callable[[Group], NDArray[np.bool_] | bool]
+Kept: TypeAlias = list[tuple[int, Mask]]
+"""Groups by number, with the rows of each that are kept; groups of which nothing is kept are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +38,70 @@ class NumberTable:
 Part: TypeAlias = tuple[Array | Scalar, NDArray[np.int64] | None, int]
 
 
-def everything(group: Group) -> bool:
-    """Keep all rows."""
-    return True
+class Sides:
+    """The outputs of a pair, each feature computed once however often it is asked for."""
+
+    def __init__(self, first: Outputs, second: Outputs) -> None:
+        self.outputs = (first, second)
+        self.runs = first.size + second.size
+        self._columns: dict[Feature, tuple[list[Array | Scalar], ...]] = {}
+
+    def columns(self, feature: Feature) -> tuple[list[Array | Scalar], ...]:
+        """The feature's column in every group of either side."""
+        known = self._columns.get(feature)
+        if known is None:
+            known = tuple([feature.column(group) for group in side.groups] for side in self.outputs)
+            self._columns[feature] = known
+        return known
+
+    def where(self, feature: Feature, value: Scalar) -> tuple[Kept, Kept]:
+        """Which rows of which groups have this value of a feature."""
+        first, second = ([equal(column, value) for column in side] for side in self.columns(feature))
+        return _nonempty(first), _nonempty(second)
+
+    def parts(self, feature: Feature, kept: tuple[Kept, Kept] | None = None) -> tuple[list[Part], list[Part]]:
+        """The feature's values on either side, in the kept rows only."""
+        found: tuple[list[Part], list[Part]] = ([], [])
+        for side, outputs, columns in zip((0, 1), self.outputs, self.columns(feature), strict=True):
+            chosen = kept[side] if kept is not None else [(i, True) for i in range(len(columns))]
+            for number, mask in chosen:
+                part = _part(outputs.groups[number], columns[number], mask)
+                if part is not None:
+                    found[side].append(part)
+        return found
+
+
+def _nonempty(masks: list[Mask]) -> Kept:
+    return [(i, mask) for i, mask in enumerate(masks) if mask is not False and (mask is True or np.any(mask))]
+
+
+def _part(group: Group, column: Array | Scalar, mask: Mask) -> Part | None:
+    if column is None:
+        return None
+    if mask is True:
+        return column, group.weights, group.size
+    weights = None if group.weights is None else group.weights[mask]
+    size = int(np.count_nonzero(mask)) if weights is None else int(weights.sum())
+    return (column[mask] if isinstance(column, np.ndarray) else column), weights, size
 
 
 def tabulate(
-    feature: Feature, first: Outputs, second: Outputs, *, keep: Keep = everything, most_values: int
+    sides: Sides, feature: Feature, *, kept: tuple[Kept, Kept] | None = None, most_values: int
 ) -> ValueTable | NumberTable | None:
     """The table of one feature; None when no output has it or its values are too many to list and no numbers."""
-    parts_x, parts_y = _parts(feature, first, keep), _parts(feature, second, keep)
-    if not parts_x and not parts_y:
+    parts_x, parts_y = sides.parts(feature, kept)
+    everything = parts_x + parts_y
+    if not everything:
         return None
-    if any(
-        c.dtype == np.float64 if isinstance(c, np.ndarray) else isinstance(c, float) for c, _, _ in parts_x + parts_y
-    ):
-        if any(not _is_numeric(c) for c, _, _ in parts_x + parts_y):
-            parts_x, parts_y = ([p for p in parts if _is_numeric(p[0])] for parts in (parts_x, parts_y))
-        return _numbers(parts_x, parts_y, first.size + second.size)
+    if any(c.dtype == np.float64 if isinstance(c, np.ndarray) else isinstance(c, float) for c, _, _ in everything):
+        parts_x, parts_y = ([p for p in parts if _is_numeric(p[0])] for parts in (parts_x, parts_y))
+        return _numbers(parts_x, parts_y, sides.runs)
     counts: dict[tuple[bool, Scalar], list[int]] = {}
     for side, parts in enumerate((parts_x, parts_y)):
         for column, weights, size in parts:
             _count(counts, side, column, weights, size)
     if len(counts) > most_values:
-        if all(_is_numeric(c) for c, _, _ in parts_x + parts_y):
-            return _numbers(parts_x, parts_y, first.size + second.size)
-        return None
+        return _numbers(parts_x, parts_y, sides.runs) if all(_is_numeric(c) for c, _, _ in everything) else None
     keys = list(counts)
     if all(isinstance(value, int) for _, value in keys):
         keys.sort(key=lambda key: (key[0], key[1]))
@@ -73,28 +112,6 @@ def tabulate(
 def _numbers(parts_x: list[Part], parts_y: list[Part], runs: int) -> NumberTable:
     covered = sum(size for _, _, size in parts_x + parts_y)
     return NumberTable(_sorted_numbers(parts_x), _sorted_numbers(parts_y), complete=covered == runs)
-
-
-def _parts(feature: Feature, outputs: Outputs, keep: Keep) -> list[Part]:
-    parts: list[Part] = []
-    for group in outputs.groups:
-        kept = keep(group)
-        if kept is False:
-            continue
-        column = feature.column(group)
-        if column is None:
-            continue
-        weights = group.weights
-        if kept is True:
-            parts.append((column, weights, group.size))
-            continue
-        if isinstance(column, np.ndarray):
-            column = column[kept]
-        weights = None if weights is None else weights[kept]
-        size = int(np.count_nonzero(kept)) if weights is None else int(weights.sum())
-        if size:
-            parts.append((column, weights, size))
-    return parts
 
 
 def _is_numeric(column: Array | Scalar) -> bool:
