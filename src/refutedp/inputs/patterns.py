@@ -24,7 +24,8 @@ def _lower_half(n: int) -> int:
 
 
 # The paper's table of database categories, Δ for the sensitivity. "One" categories suit histograms as well.
-# Half Half comes in both orders, for a mechanism that stops early sees only the first queries.
+# Half Half comes in both orders and the odd query also last, for a mechanism that stops early sees the first queries
+# only; there, a last query that differs from the rest shows most.
 ONE_QUERY: dict[str, Callable[[int, float], Rows]] = {
     "One Above": lambda n, d: (_flat(n), [1 + d, *_flat(n - 1)]),
     "One Below": lambda n, d: (_flat(n), [1 - d, *_flat(n - 1)]),
@@ -33,6 +34,8 @@ ALL_QUERIES: dict[str, Callable[[int, float], Rows]] = {
     **ONE_QUERY,
     "One Above Rest Below": lambda n, d: (_flat(n), [1 + d] + [1 - d] * (n - 1)),
     "One Below Rest Above": lambda n, d: (_flat(n), [1 - d] + [1 + d] * (n - 1)),
+    "Last Above Rest Below": lambda n, d: (_flat(n), [1 - d] * (n - 1) + [1 + d]),
+    "Last Below Rest Above": lambda n, d: (_flat(n), [1 + d] * (n - 1) + [1 - d]),
     "Half Half": lambda n, d: (_flat(n), [1 - d] * _lower_half(n) + [1 + d] * (n // 2)),
     "Half Half Reversed": lambda n, d: (_flat(n), [1 + d] * _lower_half(n) + [1 - d] * (n // 2)),
     "All Above": lambda n, d: (_flat(n), [1 + d] * n),
