@@ -1,0 +1,223 @@
+"""From what lifted executions return to columnar `Outputs`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from refutedp.errors import UnsupportedOutputError
+from refutedp.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
+from refutedp.sampling.encode import Raised, column_of, encode, shape_of
+from refutedp.sampling.lifted.array import ArrayColumn
+from refutedp.sampling.lifted.base import Lifted
+from refutedp.sampling.lifted.refusal import CannotLift
+
+_WORTH_TABULATING = 256
+_LARGEST_TABLE = 2**20
+_LEAF_TYPES = (bool, int, float, str, type(None), np.bool_, np.int64, np.float64)
+
+
+def example(output: Any, index: int) -> Any:
+    """What run number `index` returned: the output with every column replaced by that run's value."""
+    kind = type(output)
+    if kind in _LEAF_TYPES:
+        return output
+    if isinstance(output, Lifted):
+        row = output.values()[0 if output.uniform else index]
+        return np.array(row) if isinstance(output, ArrayColumn) else row.item()
+    if isinstance(output, tuple) and hasattr(output, "_fields"):
+        return kind(*(example(item, index) for item in output))
+    if kind in (list, tuple):
+        return kind([example(item, index) for item in output])
+    if kind is dict:
+        return {key: example(item, index) for key, item in output.items()}
+    if isinstance(output, dict):
+        return {key: example(item, index) for key, item in output.items()}
+    if dataclasses.is_dataclass(output) and not isinstance(output, type):
+        fields = {f.name: getattr(output, f.name) for f in dataclasses.fields(output)}
+        if any(True for _ in columns_in(fields)):
+            twin = object.__new__(kind)
+            for name, value in fields.items():
+                object.__setattr__(twin, name, example(value, index))
+            return twin
+    return output
+
+
+def settled(output: Any) -> Any:
+    """The output with drawn values that serve as keys or as members of sets replaced by what they are.
+
+    To be a key, a column had to be hashed, which left only runs in which it has one and the same value.
+    """
+    kind = type(output)
+    if kind in _LEAF_TYPES or isinstance(output, Lifted):
+        return output
+    if kind is dict:
+        return {_settled_key(key): settled(item) for key, item in output.items()}
+    if kind in (set, frozenset):
+        return kind(map(_settled_key, output))
+    if kind in (list, tuple) and not all(type(item) in _LEAF_TYPES or isinstance(item, Lifted) for item in output):
+        return kind(map(settled, output))
+    return output
+
+
+def _settled_key(key: Any) -> Any:
+    if not isinstance(key, Lifted):
+        return key
+    values = key.values()
+    if values.ndim > 1 or (values != values[0]).any():
+        raise CannotLift("it returns a key that depends on draws")
+    return values[0].item()
+
+
+def columns_in(output: Any, path: Path = ()) -> Iterator[tuple[Path, Lifted]]:
+    """The columns inside an output, each with its path."""
+    if isinstance(output, Lifted):
+        yield path, output
+    elif type(output) in _LEAF_TYPES:
+        return
+    elif isinstance(output, tuple) and hasattr(output, "_fields"):
+        for name, item in zip(output._fields, output, strict=True):
+            yield from columns_in(item, (*path, name))
+    elif isinstance(output, (list, tuple)):
+        for position, item in enumerate(output):
+            yield from columns_in(item, (*path, position))
+    elif isinstance(output, dict):
+        for key, item in output.items():
+            yield from columns_in(item, (*path, key if isinstance(key, (str, int)) else repr(key)))
+    elif dataclasses.is_dataclass(output) and not isinstance(output, type):
+        for field in dataclasses.fields(output):
+            yield from columns_in(getattr(output, field.name), (*path, field.name))
+
+
+class Collector:
+    """Gathers outputs of many executions; rows that are the same for a whole path are kept as one weighted row."""
+
+    def __init__(self) -> None:
+        self._groups: list[Group] = []
+        self._rows: dict[Any, tuple[Shape, list[list[Any]], list[int]]] = {}
+
+    def add(self, output: Any, n: int) -> None:
+        """The output of an execution that stands for `n` runs."""
+        columns = dict(self._leaf_columns(output, n)) if _quick_key(output) is None else {}
+        if not columns:
+            self.add_plain(output, n)
+            return
+        shape, leaves = _shape_of(example(output, 0))
+        missing = set(columns) - set(shape.paths)
+        if missing:
+            raise CannotLift("it returns drawn values inside an object that lifted runs cannot look into")
+        arrays = tuple(
+            _typed(kind, columns[path]) if path in columns else np.repeat(column_of(kind, [leaf]), n)
+            for path, kind, leaf in zip(shape.paths, shape.kinds, leaves, strict=True)
+        )
+        # Before joining: merging groups of many rows would sort them to the same end.
+        self._groups.append(_tabulated(Group(shape, n, arrays)))
+
+    def add_plain(self, output: Any, n: int = 1) -> None:
+        """An output without columns, or one that a plain call returned."""
+        key = _quick_key(output)
+        known = self._rows.get(key) if key is not None else None
+        if known is None:
+            shape, leaves = _shape_of(output)
+            known = self._rows.setdefault(key if key is not None else shape, (shape, [], []))
+        elif type(output) in (list, tuple):
+            leaves = output
+        else:
+            leaves = [output]
+        known[1].append(leaves)
+        known[2].append(n)
+
+    def add_many(self, outputs: list[Any]) -> None:
+        """What as many plain calls returned."""
+        try:
+            self._groups += encode(outputs).groups
+        except UnsupportedOutputError as error:
+            raise CannotLift(str(error)) from error
+
+    def finish(self) -> Outputs:
+        """All outputs so far, same shapes joined."""
+        plain = [_weighted(shape, rows, weights) for shape, rows, weights in self._rows.values()]
+        return merge([Outputs((*self._groups, *plain))])
+
+    def _leaf_columns(self, output: Any, n: int) -> Iterator[tuple[Path, Array]]:
+        for path, column in columns_in(output):
+            values = column.values()
+            if column.uniform:
+                values = np.broadcast_to(values, (n, *values.shape[1:]))
+            if values.ndim == 1:
+                yield path, values
+            else:
+                for index in np.ndindex(values.shape[1:]):
+                    yield (*path, *index), np.ascontiguousarray(values[(slice(None), *index)])
+
+
+def _tabulated(group: Group) -> Group:
+    """The same runs as one weighted row for each distinct row, when the leaves are truth values or small integers.
+
+    Counting into a table is several times cheaper than the sorting that `compress` needs for leaves of any kind.
+    """
+    if group.rows < _WORTH_TABULATING or set(group.shape.kinds) - {"bool", "int", "none"}:
+        return group
+    lows: list[int] = []
+    sizes: list[int] = []
+    for column in group.columns:
+        if column.dtype == object:
+            return group
+        bounds = (0, 1) if column.dtype == np.bool_ else (int(column.min()), int(column.max()))
+        lows.append(bounds[0])
+        sizes.append(bounds[1] - bounds[0] + 1)
+        if math.prod(sizes) > _LARGEST_TABLE:
+            return group
+    code = np.zeros(group.rows, dtype=np.uint8)
+    capacity = 1
+    for column, low, size in zip(group.columns, lows, sizes, strict=True):
+        capacity *= size
+        # The narrower the codes, the faster: eight truth values fit into a byte.
+        code = code.astype(np.uint8 if capacity < 2**8 else np.uint16 if capacity < 2**16 else np.int32, copy=False)
+        code *= size
+        code += column.view(np.uint8) if column.dtype == np.bool_ else (column - low).astype(code.dtype)
+    weights = None if group.weights is None else group.weights.astype(np.float64)
+    # Sums of counts below 2**53 are exact in float64.
+    table = np.bincount(code, weights).astype(np.int64)
+    distinct = np.flatnonzero(table)
+    digits = np.unravel_index(distinct, sizes) if sizes else ()
+    columns = tuple(
+        (digit + low).astype(column.dtype) for digit, low, column in zip(digits, lows, group.columns, strict=True)
+    )
+    return Group(group.shape, len(distinct), columns, table[distinct])
+
+
+def _shape_of(output: Any) -> tuple[Shape, list[Any]]:
+    try:
+        return shape_of(output)
+    except UnsupportedOutputError as error:
+        raise CannotLift(str(error)) from error
+
+
+def _quick_key(output: Any) -> Any:
+    """A key that decides the shape of a scalar or of a flat list or tuple of scalars; None for all else."""
+    kind = type(output)
+    if kind in _LEAF_TYPES:
+        return kind
+    if kind is list or kind is tuple:
+        kinds = tuple(map(type, output))
+        if all(k in _LEAF_TYPES for k in kinds):
+            return (kind, kinds)
+    return (Raised, output.error) if kind is Raised else None
+
+
+def _typed(kind: Kind, values: Array) -> Array:
+    return values.astype(object) if kind == "str" else values
+
+
+def _weighted(shape: Shape, rows: list[list[Any]], weights: list[int]) -> Group:
+    by_leaf = list(zip(*rows, strict=True)) if shape.kinds else []
+    columns = tuple(column_of(kind, values) for kind, values in zip(shape.kinds, by_leaf, strict=True))
+    if not shape.kinds:
+        return Group(shape, 1, (), np.array([sum(weights)], dtype=np.int64))
+    weighted = None if max(weights) == 1 else np.array(weights, dtype=np.int64)
+    return Group(shape, len(rows), columns, weighted)

@@ -1,0 +1,167 @@
+"""Draws by column: every call for randomness becomes one array with a value for each run that is alive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from refutedp.outputs import Array
+from refutedp.sampling.lifted.array import ArrayColumn
+from refutedp.sampling.lifted.base import Lifted, aligned, element_ndim
+from refutedp.sampling.lifted.functions import stack_nested
+from refutedp.sampling.lifted.laws import Law, Size, Source
+from refutedp.sampling.lifted.run import Draw, Run
+from refutedp.sampling.lifted.scalar import Scalar
+from refutedp.sampling.lifted.surfaces import normal_size
+
+
+class LiftedDrawer:
+    """Draws columns for the current run, from its recorded draws first, then from `source`.
+
+    After a split, each part draws for its own runs only, so no more randomness is used than the plain function
+    would use, and every value is drawn by the very routine that draws one.
+    """
+
+    __slots__ = ("run", "source")
+
+    def __init__(self) -> None:
+        self.run: Run
+        self.source: Source
+
+    def refuse(self, why: str) -> NoReturn:
+        """Give up the lift."""
+        self.run.refuse(why)
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """One column of draws; parameters may be numbers, arrays or columns."""
+        run = self.run
+        array = run.recorded_array(law.name)
+        if array is not None:
+            shape = array.shape[1:] or None
+        else:
+            shape = None
+            try:
+                if size is not None or not _plain_numbers(params):
+                    params = tuple([stack_nested(p) for p in params])
+                    shape = self._element_shape(params, size)
+                    array = self._sample(law, params, shape)
+                else:
+                    array = law.sample(self.source, params, run.n)
+            except (ValueError, TypeError) as error:
+                self.refuse(f"it calls {law.name} with parameters that are invalid, if only in some runs: {error}")
+        run.draws.append(Draw(law.name, params, shape, array, run.epoch, law.convert))
+        if shape is not None:
+            return ArrayColumn(run, array, False)
+        return Scalar(run, array, array.dtype.kind, law.convert is None)
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """Elements of a flat sequence, or of range(options), with replacement."""
+        run = self.run
+        if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):
+            options = options.__index__()
+        options, p = stack_nested(options), stack_nested(p)
+        shape = normal_size(size)
+        if element_ndim(options) > 1:
+            self.refuse("it chooses from an array of several axes")
+        count = int(options) if element_ndim(options) == 0 else len(options)
+        index = self._values(law, lambda: self._indices(count, p, shape))
+        pool: Any = np.arange(count) if element_ndim(options) == 0 else options
+        if not isinstance(pool, Lifted):
+            pool = np.asarray(pool)
+            if pool.dtype.kind not in "bifU":
+                self.refuse("it chooses among objects that are neither numbers nor text")
+        drawn = Draw(law, (options, p), shape, index, run.epoch, None)
+        run.draws.append(drawn)
+        if isinstance(pool, Lifted):
+            chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
+            values = chosen.reshape(index.shape)
+        else:
+            values = pool[index]
+        if shape is not None:
+            return ArrayColumn(run, values, False)
+        # choice(5) gives a Python int, choice([1, 2]) a NumPy one.
+        return Scalar(run, values, values.dtype.kind, element_ndim(options) != 0)
+
+    def _indices(self, count: int, p: Any, shape: tuple[int, ...] | None) -> Array:
+        n = self.run.n
+        full = (n, *(shape or ()))
+        if p is None:
+            return self.source.generator.integers(0, count, full)
+        weights = p.values() if isinstance(p, Lifted) else np.asarray(p, dtype=np.float64)[None]
+        if weights.shape[1:] != (count,):
+            raise ValueError("'a' and 'p' must have same size")
+        if not isinstance(p, Lifted):
+            # NumPy checks p and draws by the same routine whatever the size.
+            return np.asarray(self.source.generator.choice(count, full, p=weights[0]), dtype=np.int64)
+        total = weights.sum(axis=1)
+        if (weights < 0).any() or not (np.abs(total - 1) < 1e-8).all():
+            self.refuse("it chooses with probabilities that are negative or do not sum to 1 in some runs")
+        cumulative = weights.cumsum(axis=1)
+        cumulative /= cumulative[:, -1:]
+        uniform = self.source.generator.random((n, math.prod(shape or ())))
+        index: Array = (cumulative[:, None, :] <= uniform[:, :, None]).sum(axis=2)
+        return index.reshape(full)
+
+    def permute(self, law: str, values: Any) -> Any:
+        """A random order, drawn as an order of positions."""
+        run = self.run
+        values = stack_nested(values)
+        if element_ndim(values) > 1:
+            self.refuse("it permutes an array of several axes")
+        count = int(values) if element_ndim(values) == 0 else len(values)
+        generator = self.source.generator
+        order = self._values(law, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
+        run.draws.append(Draw(law, (values,), (count,), order, run.epoch, None))
+        if element_ndim(values) == 0:
+            return ArrayColumn(run, order, False)
+        pool = values.values() if isinstance(values, Lifted) else np.asarray(values)[None]
+        return ArrayColumn(run, np.take_along_axis(np.broadcast_to(pool, (run.n, count)), order, 1), False)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """One element of a Python sequence: runs are split by which, unless the elements are plain numbers."""
+        run = self.run
+        if len(options) == 0:
+            raise IndexError("Cannot choose from an empty sequence")
+        index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
+        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, int))
+        if len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
+            pool = np.array(options)
+            if pool.dtype.kind in "bifU":
+                return Scalar(run, pool[index], pool.dtype.kind, False)
+        return options[run.resolve(index, "a choice among objects")]
+
+    def _values(self, law: str, sample: Callable[[], Array]) -> Array:
+        array = self.run.recorded_array(law)
+        return sample() if array is None else array
+
+    def _element_shape(self, params: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
+        """The shape of one run's draw: what `size` says, or what the parameters broadcast to."""
+        shapes = [
+            p.shape if isinstance(p, ArrayColumn) else () if isinstance(p, Lifted) else np.shape(p) for p in params
+        ]
+        wide = np.broadcast_shapes(*shapes) if shapes else ()
+        given = normal_size(size)
+        if given == ():
+            self.refuse("it draws with size=()")
+        if given is None:
+            return wide or None
+        if wide and np.broadcast_shapes(wide, given) != given:
+            raise ValueError("Output size is not compatible with broadcast dimensions of inputs.")
+        return given
+
+    def _sample(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
+        ndim = len(shape or ())
+        rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
+        full: Size = (self.run.n, *(shape or ()))
+        return np.asarray(law.sample(self.source, tuple(rows), full))
+
+
+def _plain_numbers(params: tuple[Any, ...]) -> bool:
+    # A loop, not all(): this is asked at every draw.
+    for value in params:  # noqa: SIM110
+        if type(value) is not float and type(value) is not int:
+            return False
+    return True

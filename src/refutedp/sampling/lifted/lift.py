@@ -1,0 +1,327 @@
+"""Lifted execution of one mechanism on one input: thousands of runs by a few calls, each path of them proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from refutedp.mechanism import Mechanism
+from refutedp.outputs import Outputs
+from refutedp.sampling.encode import Raised
+from refutedp.sampling.lifted.collect import Collector, example, settled
+from refutedp.sampling.lifted.copies import Copier
+from refutedp.sampling.lifted.draws import LiftedDrawer
+from refutedp.sampling.lifted.guard import Watch
+from refutedp.sampling.lifted.laws import Source
+from refutedp.sampling.lifted.mirror import outputs_side_by_side
+from refutedp.sampling.lifted.modules import Stage
+from refutedp.sampling.lifted.plain import copied_functions, equal_outputs, maker, outcome
+from refutedp.sampling.lifted.refusal import CannotLift, Refused
+from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
+from refutedp.sampling.lifted.run import Deferred, Run
+from refutedp.sampling.lifted.state import generators_state, restore_generators, snapshot
+
+FEW = 8
+"""Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
+
+PILOT = 512
+"""So many runs are tried first; when most of them take paths of their own, the mechanism is called plainly."""
+
+SCATTERED = 0.5
+"""The share of the pilot's runs on paths of their own from which on lifting does not pay."""
+
+BATCH = 10_000
+"""So many outputs of plain calls are kept as Python objects at a time."""
+
+LARGEST = 2**18
+"""So many runs are lifted at a time, if each draws little."""
+
+MOST_NUMBERS = 2**23
+"""So many numbers are drawn at a time, to bound the memory that a call takes: 64 MB, and as much for what is
+computed from them."""
+
+MOST_PROVEN = 200_000
+"""So many proven paths are remembered; beyond, a path is proven anew each time it is taken."""
+
+
+class Lift:
+    """One mechanism on one input, run on columns.
+
+    Every path that the lifted runs take is proven before its outputs are used: a run of it is replayed through the
+    plain function with its recorded draws, and must ask for the same draws and return an equal output. What the
+    samples are depends on the generator alone, not on what was proven before.
+
+    >>> import numpy as np
+    >>> from refutedp.mechanism import describe
+    >>> def above(queries, epsilon, rng):
+    ...     return [q + rng.laplace(scale=2 / epsilon) > 1 for q in queries]
+    >>> lift = Lift(describe(above), [0, 1], {"epsilon": 1.0})
+    >>> lift.prove(np.random.default_rng(0))
+    >>> lift.sample(1000, np.random.default_rng(1)).size
+    1000
+    """
+
+    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> None:
+        if mechanism.batched:
+            raise CannotLift("it is batched already")
+        self._mechanism = mechanism
+        self._data = maker(data)
+        self._arguments = maker(dict(arguments))
+        self._drawer = LiftedDrawer()
+        self._stage = Stage(self._drawer, self._drawer)
+        copier = Copier(self._stage)
+        self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
+        self._lifted_arguments = maker(copied_functions(arguments, copier))
+        self._roots = copier.roots
+        self._plain_stage = Stage(Replay([]), None)
+        plain_copier = Copier(self._plain_stage)
+        self._plain_copy = replace(mechanism, function=plain_copier.copy(mechanism.function))
+        self._plain_copy_arguments = maker(copied_functions(arguments, plain_copier))
+        self._watch = Watch(plain_copier.codes)
+        self._proven: set[tuple[Any, ...]] = set()
+        self._chunk = LARGEST
+        self._stateless = False
+        self._scattered: bool | None = None
+
+    def prove(self, rng: np.random.Generator, runs: int = 48) -> None:
+        """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
+        finished: list[tuple[Run, Any]] = []
+        self._check_state()
+        with _Unchanged(self._roots), np.errstate(all="ignore"):
+            self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
+            for run, output in finished:
+                for index in range(run.n):
+                    self._replay(run, output, index)
+                self._replay(run, output, 0)
+                self._remember(run)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Outputs:
+        """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift."""
+        collector = Collector()
+        source = Source(rng)
+        self._check_state()
+
+        def finish(run: Run, output: Any) -> None:
+            if tuple(run.decisions) not in self._proven:
+                self._replay(run, output, 0)
+                self._replay(run, output, run.n - 1)
+                self._remember(run)
+            collector.add(output, run.n)
+
+        def few(start: Deferred) -> None:
+            for values in values_by_run(start.laws, start.recorded, start.n):
+                collector.add_plain(self._plain(Continue(start.laws, values, source)))
+
+        with _Unchanged(self._roots), np.errstate(all="ignore"):
+            if n > 8 * PILOT and self._is_scattered():
+                for start in range(0, n, BATCH):
+                    collector.add_many(self._fresh(min(BATCH, n - start), source))
+            else:
+                for start in range(0, n, self._chunk):
+                    self._explore(min(self._chunk, n - start), source, FEW, finish, few)
+            return collector.finish()
+
+    def _is_scattered(self) -> bool:
+        """Whether most runs take paths of their own, judged by a pilot whose seed is fixed.
+
+        Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
+        """
+        if self._scattered is None:
+            sizes: list[int] = []
+            source = Source(np.random.default_rng(0))
+            self._explore(PILOT, source, 1, lambda run, _: sizes.append(run.n), lambda start: sizes.append(start.n))
+            self._scattered = sizes.count(1) > SCATTERED * PILOT
+        return self._scattered
+
+    def _explore(
+        self,
+        n: int,
+        source: Source,
+        at_most: int,
+        finish: Callable[[Run, Any], None],
+        few: Callable[[Deferred], None],
+    ) -> None:
+        """Follow every path that the runs take; parts of at most `at_most` runs go to `few`."""
+        waiting = [Deferred(n, (), (), ())]
+        self._drawer.source = source
+        while waiting:
+            start = waiting.pop()
+            if start.n <= at_most:
+                few(start)
+                continue
+            run = Run(start, waiting.append)
+            output = self._call(run)
+            if not run.draws:
+                self._check_silence(output)
+            finish(run, output)
+
+    def _check_state(self) -> None:
+        """Make two plain calls before the first lifted one, which could leave columns in what a mechanism keeps.
+
+        They also tell how many numbers a run draws; their seed is fixed, so the size of chunks is too.
+        """
+        if self._stateless:
+            return
+        source = Source(np.random.default_rng(0))
+        with _Unchanged(self._roots), np.errstate(all="ignore"):
+            for _ in range(2):
+                drawer = Continue((), (), source)
+                self._plain(drawer)
+                self._chunk = min(self._chunk, max(1024, MOST_NUMBERS // max(drawer.numbers, 1)))
+            if self._draws_from_modules:
+                self._check_copy()
+        self._stateless = True
+
+    @property
+    def _draws_from_modules(self) -> bool:
+        return self._mechanism.rng is None or self._stage.draws_from_modules
+
+    def _check_copy(self) -> None:
+        """Where a copy has to stand for the plain function, it must do what the function does."""
+        pairs = outputs_side_by_side(
+            lambda: outcome(self._mechanism, self._data(), self._arguments()),
+            lambda: outcome(self._plain_copy, self._data(), self._plain_copy_arguments()),
+            self._plain_stage.use,
+        )
+        for expected, got in pairs:
+            if not equal_outputs(got, expected):
+                raise CannotLift(f"a copy of it returns {got!r} where the function itself returns {expected!r}")
+
+    def _call(self, run: Run) -> Any:
+        self._drawer.run = run
+        try:
+            output = self._lifted.call(self._data(), self._lifted_arguments(), rng=self._stage.rng)
+        except Refused:
+            output = None
+        except Exception as error:
+            output = Raised(type(error).__name__)
+        if run.refusal is not None:
+            raise CannotLift(run.refusal)
+        if not run.consistent:
+            raise CannotLift("it does not do the same thing twice on the same draws: it keeps state between calls")
+        run.close()
+        return settled(output)
+
+    def _plain(self, drawer: Replay | Continue, watch: Watch | None = None) -> Any:
+        """One plain call; a function with an rng runs as it is, unless it draws from modules as well."""
+        stage = self._plain_stage
+        stage.use(drawer)
+        from_modules = self._draws_from_modules
+        call = (self._plain_copy if from_modules else self._mechanism).call
+        data, arguments = self._data(), (self._plain_copy_arguments if from_modules else self._arguments)()
+        try:
+            if watch is None:
+                output = call(data, arguments, rng=stage.rng)
+            else:
+                output = watch.call(lambda: call(data, arguments, rng=stage.rng))
+        except Refused:
+            output = None
+        except Exception as error:
+            output = Raised(type(error).__name__)
+        if drawer.trouble is not None:
+            raise CannotLift(drawer.trouble)
+        if drawer.leftover:
+            raise CannotLift("the plain function draws less than its lifted run")
+        return output
+
+    def _fresh(self, count: int, source: Source) -> list[Any]:
+        """Plain calls on fresh draws, with the real generator where nothing needs to stand in for it."""
+        if self._draws_from_modules:
+            return [self._plain(Continue((), (), source)) for _ in range(count)]
+        call, data, arguments, rng = self._mechanism.call, self._data, self._arguments, source.generator
+        outputs: list[Any] = []
+        for _ in range(count):
+            try:
+                outputs.append(call(data(), arguments(), rng=rng))
+            except Exception as error:
+                outputs.append(Raised(type(error).__name__))
+        return outputs
+
+    def _replay(self, run: Run, output: Any, index: int) -> None:
+        expected = example(output, index)
+        got = self._plain(Replay(recorded_draws(run, index)), self._watch)
+        if self._watch.complaint is not None:
+            raise CannotLift(self._watch.complaint)
+        if not equal_outputs(got, expected):
+            raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
+
+    def _remember(self, run: Run) -> None:
+        if len(self._proven) < MOST_PROVEN:
+            self._proven.add(tuple(run.decisions))
+
+    def _check_silence(self, output: Any) -> None:
+        """Nothing was drawn: believe it only of a function that could have drawn, and returns the same each time."""
+        if self._mechanism.rng is None:
+            raise CannotLift("it draws nothing that lifted runs can see")
+        rng = np.random.default_rng(0)
+        before = repr(rng.bit_generator.state)
+        for _ in range(8):
+            try:
+                got = self._mechanism.call(self._data(), self._arguments(), rng=rng)
+            except Exception as error:
+                got = Raised(type(error).__name__)
+            if not equal_outputs(got, example(output, 0)):
+                raise CannotLift("it draws from somewhere that lifted runs cannot see")
+        if repr(rng.bit_generator.state) != before:
+            raise CannotLift("it draws from its rng in a way that lifted runs cannot see")
+
+
+class _Unchanged:
+    """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
+
+    def __init__(self, roots: Mapping[str, Any]) -> None:
+        self._roots = roots
+
+    def __enter__(self) -> None:
+        if not set(np.geterr().values()) <= {"ignore", "warn"}:
+            raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
+        self._generators = generators_state()
+        self._before = snapshot(self._roots)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        changed_generators = generators_state() != self._generators
+        if changed_generators:
+            restore_generators(self._generators)
+        if isinstance(error, Refused):
+            raise CannotLift(str(error)) from error
+        if error is not None:
+            return
+        if changed_generators:
+            raise CannotLift("it draws from a global generator where lifted runs cannot follow")
+        after = snapshot(self._roots)
+        if after != self._before:
+            changed = next(name for name in after if after[name] != self._before[name])
+            raise CannotLift(f"it keeps state between calls, in '{changed}'")
+
+
+def _no_few(start: Deferred) -> None:
+    raise AssertionError("parts without runs do not occur")
+
+
+def prove_lift(
+    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], rng: np.random.Generator, runs: int = 48
+) -> None:
+    """Raise CannotLift unless `runs` lifted runs equal their plain replays.
+
+    >>> import numpy as np
+    >>> from refutedp.mechanism import describe
+    >>> prove_lift(describe(lambda data, rng: data[0] + rng.laplace()), [1.0], {}, np.random.default_rng(0))
+    """
+    Lift(mechanism, data, arguments).prove(rng, runs)
+
+
+def sample_lifted(
+    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], n: int, rng: np.random.Generator
+) -> Outputs:
+    """`n` runs by a few calls; raises CannotLift.
+
+    >>> import numpy as np
+    >>> from refutedp.mechanism import describe
+    >>> noisy = describe(lambda data, rng: data[0] + rng.laplace() > 1)
+    >>> sample_lifted(noisy, [1.0], {}, 100, np.random.default_rng(0)).size
+    100
+    """
+    return Lift(mechanism, data, arguments).sample(n, rng)

@@ -1,0 +1,216 @@
+"""One run at a time: hand the plain function exactly the draws that its lifted run recorded.
+
+`Replay` proves a lift: every call must ask for the recorded law, parameters and shape, and none may be left over.
+`Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from refutedp.outputs import Array
+from refutedp.sampling.lifted.base import Lifted
+from refutedp.sampling.lifted.functions import stack_nested
+from refutedp.sampling.lifted.laws import LAWS, Law, Source
+from refutedp.sampling.lifted.refusal import Refused
+from refutedp.sampling.lifted.run import Run
+from refutedp.sampling.lifted.surfaces import normal_size
+
+
+class Mismatch(Refused):
+    """The plain function asked for other draws than its lifted run did."""
+
+
+class Recorded(NamedTuple):
+    """One draw of one run, as the plain function is to see it."""
+
+    law: str
+    params: tuple[Any, ...]
+    size: tuple[int, ...] | None
+    value: Any
+    convert: Callable[[Any], Any] | None
+
+
+def recorded_draws(run: Run, index: int) -> list[Recorded]:
+    """The draws of run number `index` of those that finished the execution."""
+    return [
+        Recorded(
+            law=draw.law,
+            params=tuple(_at(p, index) for p in draw.params),
+            size=draw.size,
+            value=draw.array[run.row(index, draw.epoch)],
+            convert=draw.convert,
+        )
+        for draw in run.draws
+    ]
+
+
+def _at(value: Any, index: int) -> Any:
+    value = stack_nested(value)
+    if not isinstance(value, Lifted):
+        return value
+    array = value.values()
+    return array[0 if value.uniform else index]
+
+
+class Replay:
+    """A drawer for one plain call."""
+
+    __slots__ = ("_position", "_records", "trouble")
+
+    def __init__(self, records: Sequence[Recorded]) -> None:
+        self._records = records
+        self._position = 0
+        self.trouble: str | None = None
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return len(self._records) - self._position
+
+    def refuse(self, why: str) -> NoReturn:
+        """The plain function went where lifted runs do not."""
+        self.trouble = self.trouble or why
+        raise Mismatch(why)
+
+    def _next(self, law: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
+        position = self._position
+        if position >= len(self._records):
+            self.refuse(f"the plain function draws {law} once more than its lifted run")
+        record = self._records[position]
+        self._position = position + 1
+        if record.law != law:
+            self.refuse(f"the plain function draws {law} where its lifted run drew {record.law}")
+        same = len(params) == len(record.params) and all(map(_same, params, record.params))
+        # Without a size, arrays as parameters decide the shape.
+        if not same or (size != record.size and (size or record.size != np.broadcast_shapes(*map(np.shape, params)))):
+            self.refuse(f"the plain function draws {law} with other parameters than its lifted run")
+        return record
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """The recorded value, as the real generator would return it."""
+        record = self._next(law.name, params, normal_size(size))
+        if record.size is not None:
+            return np.array(record.value)
+        return record.value if law.convert is None else law.convert(record.value)
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """The recorded element of `options`."""
+        return _chosen(options, self._next(law, (options, p), normal_size(size)).value)
+
+    def permute(self, law: str, values: Any) -> Any:
+        """The recorded order of `values`."""
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        return _ordered(values, self._next(law, (values,), (count,)).value)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The recorded element, itself."""
+        _not_empty(options)
+        return options[int(self._next("random.choice", (len(options),), None).value)]
+
+
+class Continue:
+    """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
+
+    __slots__ = ("_laws", "_position", "_source", "_values", "numbers", "trouble")
+
+    def __init__(self, laws: tuple[str, ...], values: Sequence[Any], source: Source) -> None:
+        self._laws = laws
+        self._values = values
+        self._position = 0
+        self._source = source
+        self.numbers = 0
+        """How many numbers were drawn afresh."""
+        self.trouble: str | None = None
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return len(self._laws) - self._position
+
+    def refuse(self, why: str) -> NoReturn:
+        """The plain function went where lifted runs do not."""
+        self.trouble = self.trouble or why
+        raise Mismatch(why)
+
+    def _recorded(self, law: str) -> bool:
+        """Whether the next draw is a recorded one; then it is at the position just before the current one."""
+        position = self._position
+        if position >= len(self._laws):
+            return False
+        if self._laws[position] != law:
+            self.refuse(f"the plain function draws {law} where its lifted run drew {self._laws[position]}")
+        self._position = position + 1
+        return True
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """The recorded value while there is one, then a fresh one."""
+        if self._recorded(law.name):
+            return self._values[self._position - 1]
+        fresh = law.sample(self._source, params, None if size is None else normal_size(size))
+        if isinstance(fresh, np.ndarray):
+            self.numbers += fresh.size
+            return fresh
+        self.numbers += 1
+        return fresh if law.convert is None else law.convert(fresh)
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """The recorded element while there is one, then a fresh one."""
+        if self._recorded(law):
+            return _chosen(options, self._values[self._position - 1])
+        count = int(options) if np.ndim(options) == 0 else len(options)
+        return _chosen(options, self._source.generator.choice(count, normal_size(size), p=p))
+
+    def permute(self, law: str, values: Any) -> Any:
+        """The recorded order while there is one, then a fresh one."""
+        if self._recorded(law):
+            return _ordered(values, self._values[self._position - 1])
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        return _ordered(values, self._source.generator.permutation(count))
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The recorded element while there is one, then a fresh one."""
+        _not_empty(options)
+        if self._recorded("random.choice"):
+            return options[int(self._values[self._position - 1])]
+        return options[int(self._source.generator.integers(0, len(options)))]
+
+
+def values_by_run(laws: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:
+    """Recorded draws, run by run, as the plain function is to see them."""
+    if not arrays:
+        return [()] * n
+    columns = [
+        array.tolist() if array.ndim == 1 and law in LAWS and LAWS[law].convert is not None else list(array)
+        for law, array in zip(laws, arrays, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _chosen(options: Any, index: Any) -> Any:
+    if np.ndim(options) == 0:
+        return int(index) if np.ndim(index) == 0 else np.array(index)
+    return np.asarray(options)[index]
+
+
+def _ordered(values: Any, order: Any) -> Any:
+    return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
+
+
+def _not_empty(options: Sequence[Any]) -> None:
+    if len(options) == 0:
+        raise IndexError("Cannot choose from an empty sequence")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b or (type(a) is type(b) and type(a) in (float, int) and a == b):
+        return True
+    if a is None or b is None:
+        return False
+    left, right = np.asarray(a), np.asarray(b)
+    if left.shape != right.shape:
+        return False
+    return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))

@@ -1,0 +1,81 @@
+"""What a mechanism could remember between calls: a snapshot before and after tells whether it did."""
+
+from __future__ import annotations
+
+import random
+import types
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from refutedp.sampling.lifted.base import Lifted
+from refutedp.sampling.lifted.refusal import CannotLift
+
+_DEPTH = 6
+_LONG = 10_000
+_FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), range, np.generic)
+
+
+def snapshot(roots: Mapping[str, Any]) -> Any:
+    """A value that compares equal as long as nothing reachable from `roots` has changed."""
+    return {name: _freeze(value, name, _DEPTH, frozenset()) for name, value in roots.items()}
+
+
+def generators_state() -> tuple[Any, ...]:
+    """The states of the global generators, which a lifted run must leave alone."""
+    name, keys, *rest = np.random.get_state()
+    return name, tuple(np.asarray(keys).tolist()), *rest, random.getstate()
+
+
+def restore_generators(state: tuple[Any, ...]) -> None:
+    """Give the global generators back the state that `generators_state` saw."""
+    name, keys, *rest, python_state = state
+    np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))
+    random.setstate(python_state)
+
+
+def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
+    if isinstance(value, Lifted):
+        return "a column"  # Left behind by a lifted call: unequal to whatever was there before.
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, _FOREIGN):
+        raise CannotLift(f"it draws from a generator of its own, in '{name}'")
+    if isinstance(value, Iterator):
+        raise CannotLift(f"it keeps an iterator between calls, in '{name}'")
+    if depth == 0 or id(value) in above or isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
+        return id(value)
+    inside = above | {id(value)}
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return value.shape, list(map(id, value.ravel()))
+        return value.shape, str(value.dtype), zlib.crc32(np.ascontiguousarray(value).view(np.uint8).data)
+    if isinstance(value, (list, tuple)) and len(value) > _LONG:
+        return type(value), list(map(id, value))
+    if isinstance(value, (list, tuple)):
+        return type(value), [_freeze(item, name, depth - 1, inside) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return type(value), sorted(repr(_freeze(item, name, depth - 1, inside)) for item in value)
+    if isinstance(value, dict):
+        return type(value), [
+            (_freeze(key, name, depth - 1, inside), _freeze(item, name, depth - 1, inside))
+            for key, item in value.items()
+        ]
+    if hasattr(value, "cache_info"):
+        return value.cache_info().currsize
+    attributes = dict(getattr(value, "__dict__", {}))
+    if isinstance(value, type):
+        attributes = {k: v for k, v in attributes.items() if not k.startswith("__") and not callable(v)}
+    for cls in type(value).__mro__:
+        for slot in _slots(cls):
+            if hasattr(value, slot):
+                attributes[slot] = getattr(value, slot)
+    return id(value), [(key, _freeze(item, name, depth - 1, inside)) for key, item in attributes.items()]
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
