@@ -261,10 +261,12 @@ def _join(condition: Scalar, then: Any, otherwise: Any) -> Any:
     if then is otherwise:
         return then
     if then is True and otherwise is False:
+        condition.run.choices.append(condition)
         return Scalar(condition.run, condition.values(), "b", False)
     a, b = _typed(then), _typed(otherwise)
     if a is None or b is None or a[1:] != b[1:]:
         return None
+    condition.run.choices.append(condition)
     values: Array = np.where(condition.values(), a[0], b[0])
     return Scalar(condition.run, values, a[1], a[2])
 

@@ -81,7 +81,7 @@ class Lift:
         self._plain_copy = replace(mechanism, function=plain_copier.copy(mechanism.function))
         self._plain_copy_arguments = maker(copied_functions(arguments, plain_copier))
         self._watch = Watch(plain_copier.codes)
-        self._proven: set[tuple[Any, ...]] = set()
+        self._proven: dict[tuple[Any, ...], set[tuple[int, bool]]] = {}
         self._chunk = LARGEST
         self._stateless = False
         self._scattered: bool | None = None
@@ -95,8 +95,7 @@ class Lift:
             for run, output in finished:
                 for index in range(run.n):
                     self._replay(run, output, index)
-                self._replay(run, output, 0)
-                self._remember(run)
+                self._prove_path(run, output)
 
     def sample(self, n: int, rng: np.random.Generator) -> Outputs:
         """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift."""
@@ -105,10 +104,7 @@ class Lift:
         self._check_state()
 
         def finish(run: Run, output: Any) -> None:
-            if tuple(run.decisions) not in self._proven:
-                self._replay(run, output, 0)
-                self._replay(run, output, run.n - 1)
-                self._remember(run)
+            self._prove_path(run, output)
             collector.add(output, run.n)
 
         def few(start: Deferred) -> None:
@@ -248,9 +244,29 @@ class Lift:
         if not equal_outputs(got, expected):
             raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 
-    def _remember(self, run: Run) -> None:
-        if len(self._proven) < MOST_PROVEN:
-            self._proven.add(tuple(run.decisions))
+    def _prove_path(self, run: Run, output: Any) -> None:
+        """Replay what has to be replayed before this path is trusted, and remember it once that went well.
+
+        Two runs of a path that is new, and one for each side of each choice on it that no replayed run has taken yet.
+        """
+        path = tuple(run.decisions)
+        known = self._proven.get(path)
+        needed = {} if known is not None else {0: None, run.n - 1: None}
+        fresh: set[tuple[int, bool]] = set()
+        for number, condition in enumerate(run.choices):
+            for side in (True, False):
+                if known is None or (number, side) not in known:
+                    found = np.flatnonzero(condition.values() == side)
+                    if len(found):
+                        fresh.add((number, side))
+                        needed[int(found[0])] = None
+        run.choices.clear()
+        for index in needed:
+            self._replay(run, output, index)
+        if known is not None:
+            known |= fresh
+        elif len(self._proven) < MOST_PROVEN:
+            self._proven[path] = fresh
 
     def _check_silence(self, output: Any) -> None:
         """Nothing was drawn: believe it only of a function that could have drawn, and returns the same each time."""

@@ -47,6 +47,8 @@ class Run:
         "_known",
         "_position",
         "_steps",
+        "choices",
+        "closed",
         "decisions",
         "defer",
         "draws",
@@ -65,6 +67,9 @@ class Run:
         self.laws = start.laws
         self.defer = defer
         self.draws: list[Draw] = []
+        self.choices: list[Any] = []
+        """Conditions on which values were chosen instead of splitting: each side of each has to be proven."""
+        self.closed = False
         self.refusal: str | None = None
         self.epoch = 0
         self._known = len(start.decisions)
@@ -138,10 +143,7 @@ class Run:
 
     def close(self) -> None:
         """The function has returned: whoever splits the runs from now on would leave a part without its end."""
-        self.defer = self._too_late
-
-    def _too_late(self, part: Deferred) -> None:
-        self.refuse("it returns an object whose form depends on drawn values")
+        self.closed = True
 
     def recorded_array(self, law: str) -> Array | None:
         """The values that the next draw had when its runs passed here before; None when it is new."""
@@ -186,6 +188,8 @@ class Run:
         return tuple(taken)
 
     def _put_off(self, indices: Array, decision: Hashable) -> None:
+        if self.closed:
+            self.refuse("it returns an object whose form depends on drawn values")
         laws = tuple([draw.law for draw in self.draws])
         self.defer(Deferred(len(indices), (*self.decisions, decision), self.rows(indices), laws))
 
