@@ -57,7 +57,7 @@ def families(first: Outputs, second: Outputs, references: list[tuple[Scalar, ...
     yield from _whole_outputs(first, second)
     if _mixed(groups):
         cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
-        numbers = [f for f, t in tables.items() if isinstance(t, NumberTable)]
+        numbers = {f: t for f, t in tables.items() if isinstance(t, NumberTable)}
         yield from _products(sides, cases, numbers)
 
 
@@ -167,22 +167,34 @@ def _mixed(groups: list[Group]) -> bool:
     return both or (len({group.shape for group in groups}) > 1 and any(k & NUMERIC for k in kinds))
 
 
-def _products(sides: Sides, cases: list[tuple[Feature, ValueTable]], numbers: list[Feature]) -> Iterator[Family]:
-    """A value of a categorical feature and an interval of a numeric one, at the same time."""
-    # Two features that single out equally many outputs (a length, the number of False) single out the same ones as a
-    # rule, and need only one product.
+def _products(
+    sides: Sides, cases: list[tuple[Feature, ValueTable]], numbers: dict[Feature, NumberTable]
+) -> Iterator[Family]:
+    """A value of a categorical feature and an interval of a numeric one, at the same time.
+
+    Products that single out the same outputs as something simpler are left out: `len(output) = 3 and output[-1] < 2`
+    says no more than `output[2] < 2` where lists end with their first number.
+    """
     distinct: dict[tuple[int, int], Equals] = {}
     for feature, table in cases:
         for i in np.argsort(-(table.x + table.y), kind="stable")[:MOST_CASES]:
             distinct.setdefault((int(table.x[i]), int(table.y[i])), Equals(feature, table.values[i]))
     frequent = sorted(distinct, key=lambda hits: -sum(hits))
+    seen = {_signature(table) for table in numbers.values()}
     for case in [distinct[hits] for hits in frequent if sum(hits) >= LEAST_CASE][:MOST_CASES]:
         kept = sides.where(case.of, case.value)
         for number in numbers:
             inner = tabulate(sides, number, kept=kept, most_values=MOST_VALUES)
-            if isinstance(inner, NumberTable):
+            if isinstance(inner, NumberTable) and _signature(inner) not in seen:
+                seen.add(_signature(inner))
                 for family in _intervals(number, inner):
                     yield Family(family.x, family.y, family.tries, _both(case, family.build))
+
+
+def _signature(table: NumberTable) -> tuple[float, ...]:
+    """Tables of the same numbers have the same signature, and hardly any others do."""
+    ends = (side[[0, -1]] if len(side) else () for side in (table.x, table.y))
+    return (len(table.x), len(table.y), *(float(end) for pair in ends for end in pair))
 
 
 def _both(case: Equals, build: Callable[[int], Event]) -> Callable[[int], Event]:

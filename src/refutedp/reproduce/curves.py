@@ -1,0 +1,146 @@
+"""Compute one curve: a mechanism run with one claimed epsilon, tested against every test epsilon, by both tests."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from refutedp.claims import PureDP
+from refutedp.confirm import count_fresh, weigh
+from refutedp.errors import RefuteDPError
+from refutedp.inputs.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.mechanism import describe
+from refutedp.mechanisms import BuiltIn
+from refutedp.prepare import prepare
+from refutedp.records import Candidate, Counts
+from refutedp.reproduce.paper import LEVEL
+from refutedp.reproduce.truth import best_on_pair, worst_case
+from refutedp.sampling.pool import engine_running
+from refutedp.search import search
+from refutedp.settings import Progress, Settings
+from refutedp.stats import allocation, fisher
+from refutedp.stats.scoring import RatioScorer
+
+FORMAT = 1
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What decides a curve's numbers: a finished curve is kept only if its plan is the same."""
+
+    mechanism: str
+    claimed: float
+    tests: tuple[float, ...]
+    search_runs: int
+    confirm_runs: int
+    seed: int
+    version: str
+    format: int = FORMAT
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """One curve with the counterexample behind it; logarithms of p-values, for they go below any float.
+
+    `bound` is certified at 95%; `best` is the most that any event could show on this pair and `truth` the mechanism's
+    real epsilon, -1 standing for infinite and None for unknown.
+    """
+
+    plan: Plan
+    title: str
+    correct: bool
+    log_p_paper: tuple[float, ...]
+    log_p_ours: tuple[float, ...]
+    bound: float
+    best: float | None
+    truth: float | None
+    d1: tuple[float, ...]
+    d2: tuple[float, ...]
+    arguments: dict[str, float]
+    why: str
+    event: str
+    hits: tuple[int, int]
+    runs: tuple[int, int]
+    seconds: float
+    argument_seconds: float
+    pairs: int
+    events: int
+
+
+def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress], None]) -> Curve:
+    """Arguments by symbolic execution, one search, fresh runs for our test and again for the paper's."""
+    settings = Settings(
+        search_runs=plan.search_runs, confirm_runs=plan.confirm_runs, seed=plan.seed, jobs=jobs, progress=False
+    )
+    claim = PureDP(plan.claimed)
+    adjacency = ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER
+    mechanism = describe(built_in.function)
+    with engine_running("local", None):
+        start = time.perf_counter()
+        prepared = prepare(mechanism, claim.epsilon, adjacency, None, None, settings, report)
+        prepared_at = time.perf_counter()
+        found = search(prepared, claim, RatioScorer(), settings, report)
+        if found.candidate is None or found.runner is None:
+            raise RefuteDPError(f"{built_in.name}() gave the same output on every run")
+        ours = found.candidate
+        (counts,) = count_fresh(found.runner, [ours], settings, report)
+        evidence = weigh(ours, counts, claim.epsilon, settings)
+        end = time.perf_counter()
+        papers = Candidate(ours.pair, ours.event, 0.5, ours.score, ours.search)
+        (even,) = count_fresh(found.runner, [papers], settings, report)
+    pair = evidence.pair
+    others = {k: v for k, v in pair.arguments.items() if k != mechanism.epsilon}
+    return Curve(
+        plan=plan,
+        title=built_in.title,
+        correct=built_in.correct,
+        log_p_paper=tuple(_papers_p(even, test) for test in plan.tests),
+        log_p_ours=tuple(allocation.log_p_value(counts, test) for test in plan.tests),
+        bound=allocation.epsilon_lower_bound(counts, 1 - LEVEL),
+        best=_plain(best_on_pair(built_in.name, claim.epsilon, pair.d1, pair.d2, others)),
+        truth=_plain(worst_case(built_in.name, claim.epsilon, others)),
+        d1=tuple(pair.d1),
+        d2=tuple(pair.d2),
+        arguments=others,
+        why=pair.why,
+        event=evidence.event.words(),
+        hits=(counts.x, counts.y),
+        runs=(counts.n_x, counts.n_y),
+        seconds=end - prepared_at,
+        argument_seconds=prepared_at - start,
+        pairs=found.pairs,
+        events=found.events,
+    )
+
+
+def _papers_p(counts: Counts, epsilon: float) -> float:
+    """The paper plots the smaller of its two p-values."""
+    reverse = Counts(counts.y, counts.x, counts.n_y, counts.n_x)
+    return min(fisher.log_p_value(counts, epsilon), fisher.log_p_value(reverse, epsilon))
+
+
+def _plain(value: float) -> float | None:
+    """JSON has neither nan nor infinity: unknown is None, infinite is -1, which no epsilon is."""
+    if math.isnan(value):
+        return None
+    return -1.0 if math.isinf(value) else value
+
+
+def load(path: Path, plan: Plan) -> Curve | None:
+    """A finished curve of the same plan, or None; a file that cannot be read is computed anew."""
+    try:
+        curve = msgspec.json.decode(path.read_bytes(), type=Curve)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return curve if curve.plan == plan else None
+
+
+def store(path: Path, curve: Curve) -> None:
+    """Write the curve whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(curve), indent=1))
+    os.replace(part, path)
