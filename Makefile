@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint bench setup clean
+.PHONY: demo test lint browser bench setup clean
 
 setup: $(READY)
 
@@ -23,7 +23,14 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# Reports are opened in a real browser where one can be had; elsewhere those tests say that they are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq chromium >/dev/null 2>&1; } \
+	  || echo "No Chromium: the browser tests will be skipped (apt-get install chromium)."
+
+test: lint browser
 	$(BIN)/python -m pytest -n auto
 
 bench: $(READY)

@@ -8,8 +8,10 @@
 <Verdict.VIOLATION: 'violation'>
 """
 
+from refutedp.assertions import PrivacyViolation, assert_private
 from refutedp.check import check, sweep
 from refutedp.claims import PureDP
+from refutedp.command import Command
 from refutedp.errors import (
     MechanismError,
     NotAdjacentError,
@@ -27,7 +29,10 @@ from refutedp.inputs.adjacency import (
     OneDiffers,
     Replace,
 )
+from refutedp.loading import load_mechanism
 from refutedp.records import Counts, Evidence, Pair
+from refutedp.replay import recheck, replay
+from refutedp.report.to_json import load
 from refutedp.results import Result, Sweep, Verdict
 from refutedp.settings import Progress, Settings
 
@@ -40,12 +45,14 @@ __all__ = [
     "REPLACE",
     "AddRemove",
     "AllDiffer",
+    "Command",
     "Counts",
     "Evidence",
     "MechanismError",
     "NotAdjacentError",
     "OneDiffers",
     "Pair",
+    "PrivacyViolation",
     "Progress",
     "PureDP",
     "RefuteDPError",
@@ -56,6 +63,11 @@ __all__ = [
     "UnsupportedOutputError",
     "UsageError",
     "Verdict",
+    "assert_private",
     "check",
+    "load",
+    "load_mechanism",
+    "recheck",
+    "replay",
     "sweep",
 ]

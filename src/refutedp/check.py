@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
+from refutedp.adapted import own_of
+from refutedp.budget import fit, seconds_per_run
 from refutedp.claims import PureDP, positive_number
 from refutedp.confirm import count_fresh, weigh
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
 from refutedp.mechanism import Mechanism, describe
-from refutedp.prepare import prepare
-from refutedp.records import Evidence
+from refutedp.origin import origin_of
+from refutedp.prepare import Prepared, prepare
+from refutedp.profile import Profile, profile_of
+from refutedp.records import Candidate, Evidence
 from refutedp.report.progress import reporting
+from refutedp.report.text import float_leak_note
 from refutedp.results import Effort, Point, Result, Sweep, Verdict
+from refutedp.sampling.pool import engine_running
+from refutedp.sampling.runner import Runner
+from refutedp.sampling.seeds import child
 from refutedp.search import Found, search
-from refutedp.settings import Options, Settings, settings_from
+from refutedp.settings import Options, Progress, Settings, settings_from
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.scoring import RatioScorer
 
 _HINT = 0.05
+PROFILE_STREAM, ROUNDING_STREAM = 20, 21
+ROUNDING_RUNS = 50_000
+"""Confirmation runs a side for a leak through rounding, which is blatant when it is there."""
+PROFILE_RUNS = {"lifted": 20_000, "batched": 20_000, "scalar": 4_000}
+"""Runs a side for the figures of a report; few where each is a Python call."""
 _CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "settings")
 
 
@@ -46,19 +61,26 @@ def check(
     >>> result.verdict.value
     'violation'
     """
+    started = time.monotonic()
     chosen = settings_from(settings, dict(options), also=_CHECK_KEYWORDS)
+    own = own_of(mechanism)
+    claim, adjacency, pairs = own.defaults(claim, epsilon, adjacency, pairs)
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = _claim(claim, epsilon)
     _require_enough(agreed.epsilon, chosen)
-    prepared = prepare(described, agreed.epsilon, adjacency, args, pairs, chosen)
-    with reporting(chosen.progress) as report:
+    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+        prepared = prepare(described, agreed.epsilon, adjacency, args, pairs, chosen, report)
+        chosen, prepared = _within_time(prepared, agreed.epsilon, chosen, started)
+        prepared = replace(prepared, notes=(*prepared.notes, *own.notes))
         found = search(prepared, agreed, RatioScorer(), chosen, report)
         if found.candidate is None or found.runner is None:
             return _constant(described, agreed, adjacency, found, prepared.notes, chosen)
         (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
+        float_leak = _float_leak(found, agreed.epsilon, chosen, report)
     evidence = weigh(found.candidate, counts, agreed.epsilon, chosen)
+    notes = prepared.notes if float_leak is None else (*prepared.notes, float_leak_note(float_leak))
     return Result(
-        verdict=_verdict(evidence, chosen),
+        verdict=verdict_of(evidence, chosen),
         mechanism=described.name,
         claim=agreed,
         adjacency=str(adjacency),
@@ -66,8 +88,24 @@ def check(
         detectable_epsilon=detectable_epsilon(counts, agreed.epsilon, chosen.significance),
         effort=Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs),
         settings=chosen,
-        notes=prepared.notes,
+        notes=notes,
+        origin=origin_of(described.function),
+        profile=profile(found.runner, found.candidate, chosen),
+        float_leak=float_leak,
     )
+
+
+def _float_leak(
+    found: Found, epsilon: float, settings: Settings, report: Callable[[Progress], None]
+) -> Evidence | None:
+    """What fresh runs say of the event about rounding, if it convicts: a test of its own, beside the verdict's."""
+    if found.rounding is None:
+        return None
+    candidate, runner = found.rounding
+    brief = replace(settings, confirm_runs=min(settings.confirm_runs, ROUNDING_RUNS), method="allocation")
+    (counts,) = count_fresh(runner, [candidate], brief, report, ROUNDING_STREAM)
+    evidence = weigh(candidate, counts, epsilon, brief)
+    return evidence if evidence.log_p_value <= math.log(settings.significance) else None
 
 
 def sweep(
@@ -93,15 +131,17 @@ def sweep(
     [True, False]
     """
     chosen = settings_from(settings, dict(options), also=("claimed", "test", *_CHECK_KEYWORDS[2:]))
+    if chosen.time_limit is not None:
+        raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
     tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
     points: list[Point] = []
     efforts: list[Effort] = []
     notes: dict[str, None] = {}
-    with reporting(chosen.progress) as report:
+    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         for value in claims:
-            prepared = prepare(described, value, adjacency, args, pairs, chosen)
+            prepared = prepare(described, value, adjacency, args, pairs, chosen, report)
             notes.update(dict.fromkeys(prepared.notes))
             found = search(prepared, PureDP(value), RatioScorer(), chosen, report)
             efforts.append(Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs))
@@ -111,7 +151,22 @@ def sweep(
                 )
             (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
             points += [Point(value, t, weigh(found.candidate, counts, t, chosen)) for t in tests]
-    return Sweep(described.name, str(adjacency), tuple(points), tuple(efforts), chosen, tuple(notes))
+    return Sweep(
+        described.name,
+        str(adjacency),
+        tuple(points),
+        tuple(efforts),
+        chosen,
+        tuple(notes),
+        origin_of(described.function),
+    )
+
+
+def profile(runner: Runner, candidate: Candidate, settings: Settings) -> Profile:
+    """How the event's feature is spread on both inputs, on runs that serve no other purpose."""
+    runs = min(PROFILE_RUNS[runner.way], settings.confirm_runs)
+    sample = runner.sample(runs, child(settings.seed, PROFILE_STREAM))
+    return profile_of(candidate.event, sample.first, sample.second)  # type: ignore[arg-type]
 
 
 def _list(name: str, values: Any) -> list[Any]:
@@ -150,7 +205,17 @@ def _require_enough(epsilon: float, settings: Settings) -> None:
     )
 
 
-def _verdict(evidence: Evidence, settings: Settings) -> Verdict:
+def _within_time(prepared: Prepared, epsilon: float, settings: Settings, started: float) -> tuple[Settings, Prepared]:
+    """As many runs as the time limit allows, if there is one, and a note of what they could not see."""
+    if settings.time_limit is None:
+        return settings, prepared
+    seconds = seconds_per_run(prepared.runners, settings, settings.time_limit)
+    plan, note = fit(settings, epsilon, len(prepared.runners), seconds, time.monotonic() - started)
+    return plan, replace(prepared, notes=(*prepared.notes, note) if note else prepared.notes)
+
+
+def verdict_of(evidence: Evidence, settings: Settings) -> Verdict:
+    """Violation at the significance, inconclusive at 5%, otherwise not found."""
     if evidence.log_p_value <= math.log(settings.significance):
         return Verdict.VIOLATION
     if evidence.log_p_value <= math.log(_HINT):
@@ -177,4 +242,5 @@ def _constant(
         effort=Effort(found.pairs, found.events, found.runs, 0),
         settings=settings,
         notes=(*notes, "Every run gave the same output, whatever the input."),
+        origin=origin_of(mechanism.function),
     )

@@ -17,7 +17,11 @@ CONFIRM_STREAM = 2
 
 
 def count_fresh(
-    runner: Runner, candidates: Sequence[Candidate], settings: Settings, report: Callable[[Progress], None]
+    runner: Runner,
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    report: Callable[[Progress], None],
+    stream: int = CONFIRM_STREAM,
 ) -> list[Counts]:
     """Hits of each candidate's event on one set of fresh runs; all candidates share the runner's pair and a share."""
     total = 2 * settings.confirm_runs
@@ -25,7 +29,7 @@ def count_fresh(
     events = tuple(candidate.event for candidate in candidates)
     share = candidates[0].share
     tasks = [
-        Task(runner.count, (events, size, share, child(settings.seed, CONFIRM_STREAM, number)), runner.what)
+        Task(runner.count, (events, size, share, child(settings.seed, stream, number)), runner.what)
         for number, size in enumerate(sizes)
     ]
     parts: list[tuple[Counts, ...]] = []

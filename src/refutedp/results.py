@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from refutedp.claims import PureDP
+from refutedp.origin import Origin
+from refutedp.profile import Profile
 from refutedp.records import Evidence
 from refutedp.settings import Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Verdict(enum.Enum):
@@ -37,7 +44,9 @@ class Result:
 
     `evidence` is what fresh runs said about the best candidate, whether it convicts or not; None when the outputs
     did not vary at all. `detectable_epsilon` is the smallest real epsilon that the budget would have caught for
-    that event.
+    that event. `origin` says where the mechanism came from, and `profile` how the event's feature was spread on
+    runs of its own, for figures. `float_leak` is a leak through the last digits of floats, proven by a test of its
+    own, that a mechanism on real numbers would not have.
     """
 
     verdict: Verdict
@@ -49,6 +58,9 @@ class Result:
     effort: Effort
     settings: Settings
     notes: tuple[str, ...] = ()
+    origin: Origin | None = None
+    profile: Profile | None = None
+    float_leak: Evidence | None = None
 
     @property
     def counterexample(self) -> Evidence | None:
@@ -59,6 +71,35 @@ class Result:
         from refutedp.report.text import explain
 
         return explain(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result as JSON, with all that `refutedp.replay` needs to test it on fresh runs."""
+        from refutedp.report.to_json import save
+
+        save(self, path)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write a report for a person who was not there: one HTML file that needs no network."""
+        from refutedp.report.html import save_html
+
+        save_html(self, path)
+
+    def to_pytest(self, path: str | os.PathLike[str]) -> None:
+        """Write a small test that fails while the counterexample holds and passes once it is mended."""
+        from refutedp.report.to_pytest import save_pytest
+
+        save_pytest(self, path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the event's feature on both inputs and the p-value curve; write SVG, PNG or PDF when given a path."""
+        from refutedp.report.plots import plot_result
+
+        return plot_result(self, path)
+
+    def _repr_html_(self) -> str:
+        from refutedp.report.notebook import result_html
+
+        return result_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +126,7 @@ class Sweep:
     efforts: tuple[Effort, ...]
     settings: Settings
     notes: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     def curve(self, claimed: float) -> tuple[Point, ...]:
         """The points of one claimed epsilon, in order of test epsilon."""
@@ -99,3 +141,20 @@ class Sweep:
         from refutedp.report.text import explain_sweep
 
         return explain_sweep(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sweep as JSON; `refutedp.load` reads it."""
+        from refutedp.report.to_json import save
+
+        save(self, path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw p-value against test epsilon as in the paper's figures; write SVG, PNG or PDF when given a path."""
+        from refutedp.report.plots import plot_sweep
+
+        return plot_sweep(self, path)
+
+    def _repr_html_(self) -> str:
+        from refutedp.report.notebook import sweep_html
+
+        return sweep_html(self)

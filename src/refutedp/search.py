@@ -9,13 +9,15 @@ its looks to luck. Everything here may be peeked at and repeated: confirmation i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from refutedp.claims import PureDP
-from refutedp.events.select import Scored, Search, complexity, search_events
+from refutedp.events.catalogue import Feature, rounding_features, subtle_features
+from refutedp.events.select import Scored, Search, complexity, search_events, search_rounding
 from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts, Event, Scorer, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
@@ -31,29 +33,38 @@ RACERS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
 FINALISTS = 3
 """Pairs whose best events are ranked anew."""
+MOST_LANDMARKS = 16
+"""Numbers of the inputs that outputs are compared with."""
 RANKING_LEVEL = 0.005
 """Level of the bounds that rank the finalists: strict enough for luck among dozens, mild enough for rare events."""
+FRESH_LEVEL = 0.02
+"""Level of the same bounds on the fresh runs alone."""
 _NEAR = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What search chose, and how much it looked at; no candidate when no event was seen at all."""
+    """What search chose, and how much it looked at; no candidate when no event was seen at all.
+
+    `rounding` is the best event about the rounding of floats, if it looks like a violation too.
+    """
 
     candidate: Candidate | None
     runner: Runner | None
     pairs: int
     events: int
     runs: int
+    rounding: tuple[Candidate, Runner] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Racer:
-    """A pair about to run, with the runs of the pilot."""
+    """A pair about to run, with the runs of the pilot and the costly features that showed something there."""
 
     number: int
     runner: Runner
     earlier: Runs | None = None
+    subtle: tuple[Feature, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,7 @@ class _Looked:
     runner: Runner
     search: Search
     runs: Runs | None
+    rounding: Scored | None
 
     @property
     def score(self) -> float:
@@ -79,22 +91,50 @@ def search(
     look = _Round(claim, scorer, settings, len(everyone), report)
     looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
     runs = 2 * pilot_runs * len(looked)
+    rounding = _rounding(looked, claim, pilot_runs, settings)
     if max(one.score for one in looked) > claim.epsilon:
         looked = sorted(looked, key=lambda one: -one.score)[:RACERS]
     rest = max(settings.search_runs - pilot_runs, 100)
-    racing = [_Racer(one.number, one.runner, one.runs) for one in looked]
+    racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM, keep=False)
     runs += 2 * rest * len(looked)
     events = sum(one.search.events for one in looked)
-    finalists = [one for one in sorted(looked, key=lambda one: -one.score)[:FINALISTS] if one.search.best]
+    finalists = _finalists(looked)
     if not finalists:
-        return Found(None, None, len(everyone), events, runs)
+        return Found(None, None, len(everyone), events, runs, rounding)
     ranked = look.rank_anew(finalists)
     runs += 2 * look.ranking_runs * len(finalists)
     runner, scored = _choose(ranked)
-    candidate = _candidate(runner, scored, settings.search_runs + look.ranking_runs, settings)
-    oriented = Runner(runner.mechanism, candidate.pair, runner.way, runner.on_error)
-    return Found(candidate, oriented, len(everyone), events, runs)
+    candidate = _candidate(runner, scored, pilot_runs + rest + look.ranking_runs, settings)
+    return Found(candidate, _oriented(runner, candidate), len(everyone), events, runs, rounding)
+
+
+def _finalists(looked: Sequence[_Looked]) -> list[_Looked]:
+    """The best pairs, with those of their events that come near the best: the others would only be lucky."""
+    best = max(one.score for one in looked)
+    reach = best / 2 if best > 0 else best - 0.1
+    finalists = []
+    for one in sorted(looked, key=lambda one: -one.score)[:FINALISTS]:
+        near = tuple(scored for scored in one.search.best if scored.score >= reach)
+        if near:
+            finalists.append(replace(one, search=replace(one.search, best=near)))
+    return finalists
+
+
+def _rounding(
+    looked: Sequence[_Looked], claim: PureDP, n: int, settings: Settings
+) -> tuple[Candidate, Runner] | None:
+    seen = [one for one in looked if one.rounding is not None and one.rounding.score > claim.epsilon]
+    if not seen:
+        return None
+    best = max(seen, key=lambda one: one.rounding.score if one.rounding is not None else -math.inf)
+    assert best.rounding is not None
+    candidate = _candidate(best.runner, best.rounding, n, settings)
+    return candidate, _oriented(best.runner, candidate)
+
+
+def _oriented(runner: Runner, candidate: Candidate) -> Runner:
+    return Runner(runner.mechanism, candidate.pair, runner.way, runner.on_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +165,7 @@ class _Round:
                     self.claim,
                     self.scorer,
                     self.settings,
+                    racer.subtle,
                     keep,
                 ),
                 racer.runner.what,
@@ -134,20 +175,26 @@ class _Round:
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for racer, (found, kept) in zip(racing, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.runner, found, kept))
+        for racer, (found, kept, rounding) in zip(racing, self._pool.run(tasks), strict=True):
+            looked.append(_Looked(racer.number, racer.runner, found, kept, rounding))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
                 words = f"ε ≥ {best:.3g} on {racer.runner.pair.category}: {found.best[0].event.words()}"
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         return looked
 
+    def _bound(self, x: int, y: int, level: float) -> float:
+        return float(self.scorer.exact(np.array([x]), np.array([y]), level)[0])
+
     @property
     def _pool(self) -> Pool:
         return Pool(self.settings.jobs, self.settings.engine)
 
     def rank_anew(self, finalists: Sequence[_Looked]) -> list[tuple[Runner, Scored]]:
-        """The finalists' events, scored on the search runs and twice as many fresh ones together."""
+        """The finalists' events, scored on the search runs and twice as many fresh ones together.
+
+        An event that owes its place to luck in the search must also hold up on the fresh runs alone.
+        """
         tasks = [
             Task(
                 count_events,
@@ -165,9 +212,8 @@ class _Round:
         for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
             for old, (first, second) in zip(one.search.best, hits, strict=True):
                 x, y = (second, first) if old.swapped else (first, second)
-                x, y = x + old.x, y + old.y
-                score = float(self.scorer.exact(np.array([x]), np.array([y]), RANKING_LEVEL)[0])
-                ranked.append((one.runner, Scored(old.event, x, y, old.swapped, score)))
+                score = min(self._bound(x + old.x, y + old.y, RANKING_LEVEL), self._bound(x, y, FRESH_LEVEL))
+                ranked.append((one.runner, Scored(old.event, x + old.x, y + old.y, old.swapped, score)))
         return ranked
 
 
@@ -180,9 +226,13 @@ def search_pair(
     claim: PureDP,
     scorer: Scorer,
     settings: Settings,
+    subtle: tuple[Feature, ...] | None,
     keep: bool,
-) -> tuple[Search, Runs | None]:
-    """The best events of one of `pairs` pairs, on n runs a side and the earlier ones; the runs too if `keep`."""
+) -> tuple[Search, Runs | None, Scored | None]:
+    """The best events of one of `pairs` pairs, on n runs a side and the earlier ones.
+
+    With `keep`, in the pilot, also the runs themselves and the best event about rounding.
+    """
     runs = runner.sample(n, seeds)
     if earlier is not None:
         runs = join([earlier, runs])
@@ -192,16 +242,39 @@ def search_pair(
         for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
     ]
     least = 0.0 if settings.rarity is None else settings.rarity * runs.first.size * math.exp(claim.epsilon)
+    if settings.float_leaks == "convict" and subtle is None:
+        groups = [*runs.first.groups, *runs.second.groups]
+        subtle = (*subtle_features(groups), *rounding_features(groups))
     found = search_events(
         runs.first,
         runs.second,
         [reference for reference in dict.fromkeys(references) if reference is not None],
+        subtle=subtle,
+        landmarks=_numbers_in(pair.d1, pair.d2),
         scorer=scorer,
         significance=settings.significance,
         pairs=pairs,
         least_hits=least,
     )
-    return found, runs if keep else None
+    if not keep:
+        return found, None, None
+    rounding = None
+    if settings.float_leaks == "report":
+        rounding = search_rounding(
+            runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
+        )
+    return found, runs, rounding
+
+
+def _numbers_in(*inputs: Any) -> list[float]:
+    """The distinct finite numbers of the inputs, a few at most: a mechanism may let them through."""
+    found: dict[float, None] = {}
+    for data in inputs:
+        items = data.ravel().tolist() if isinstance(data, np.ndarray) else data
+        if isinstance(items, Iterable) and not isinstance(items, (str, bytes, Mapping)):
+            numbers = (item for item in items if isinstance(item, (int, float)) and not isinstance(item, bool))
+            found.update((float(n), None) for n in numbers if abs(n) < 1e300)
+    return sorted(found)[:MOST_LANDMARKS]
 
 
 def count_events(

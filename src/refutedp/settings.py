@@ -31,7 +31,10 @@ class Settings:
     rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets better.
     `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
     at `scheduler` or a local one. None of this changes the result.
-    `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output.
+    Noise added to floats leaks through their last digits, even where the same mechanism on real numbers is private:
+    `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not look.
+    `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output. `time_limit`
+    is in seconds: the speed of the mechanism is measured, and the budgets shrink until they fit.
 
     >>> Settings(confirm_runs=1000).search_runs
     100000
@@ -52,8 +55,10 @@ class Settings:
     lengths: tuple[int, ...] = (5, 10)
     rarity: float | None = None
     on_error: Literal["output", "raise"] = "output"
+    float_leaks: Literal["report", "convict", "ignore"] = "report"
     lift: bool = True
     epsilon_name: str | None = None
+    time_limit: float | None = None
     progress: Callable[[Progress], None] | bool | None = None
 
     def __post_init__(self) -> None:
@@ -66,9 +71,12 @@ class Settings:
         _one_of("method", self.method, ("allocation", "fisher"))
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
+        _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
         object.__setattr__(self, "lengths", _lengths(self.lengths))
         if self.rarity is not None:
             _inside("rarity", self.rarity)
+        if self.time_limit is not None:
+            _seconds("time_limit", self.time_limit)
 
 
 class Options(TypedDict, total=False):
@@ -85,8 +93,10 @@ class Options(TypedDict, total=False):
     lengths: tuple[int, ...]
     rarity: float | None
     on_error: Literal["output", "raise"]
+    float_leaks: Literal["report", "convict", "ignore"]
     lift: bool
     epsilon_name: str | None
+    time_limit: float | None
     progress: Callable[[Progress], None] | bool | None
 
 
@@ -113,6 +123,11 @@ def _whole(name: str, value: Any, *, least: int, why: str) -> None:
 def _inside(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise UsageError(f"{name}={value!r} must lie strictly between 0 and 1, such as 0.001")
+
+
+def _seconds(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+        raise UsageError(f"{name}={value!r} must be a positive number of seconds, such as 60")
 
 
 def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:

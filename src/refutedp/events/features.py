@@ -11,20 +11,32 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from refutedp.outputs import CATEGORICAL, NUMERIC, Array, Group, Path
+from refutedp.outputs import NUMERIC, Array, Group, Path
 
 Scalar: TypeAlias = bool | int | float | str | None
 
 
-class _Feature(msgspec.Struct, frozen=True, tag_field="feature"):
+class BaseFeature(msgspec.Struct, frozen=True, tag_field="feature"):
+    """What all features have; `between` and `equals` let a feature word its own events."""
+
     def column(self, group: Group) -> Array | Scalar:
+        """The feature of every row."""
         raise NotImplementedError(type(self).__name__)
 
     def words(self) -> str:
+        """What it is, as in "the length of the output"."""
         raise NotImplementedError(type(self).__name__)
 
+    def between(self, low: float | None, high: float | None) -> str | None:
+        """The sentence for low <= feature < high, or None for the ordinary one."""
+        return None
 
-class Value(_Feature, frozen=True, tag="value"):
+    def equals(self, value: Scalar) -> str | None:
+        """The sentence for feature = value, or None for the ordinary one."""
+        return None
+
+
+class Value(BaseFeature, frozen=True, tag="value"):
     """The leaf at a path: the output itself, `output[3]`, `output["a"]`.
 
     >>> Value(("counts", 2)).words()
@@ -46,7 +58,7 @@ class Value(_Feature, frozen=True, tag="value"):
         return "the output" if not self.path else "output" + "".join(f"[{step!r}]" for step in self.path)
 
 
-class Last(_Feature, frozen=True, tag="last"):
+class Last(BaseFeature, frozen=True, tag="last"):
     """The last leaf of an output whose length varies."""
 
     def column(self, group: Group) -> Array | Scalar:
@@ -60,7 +72,7 @@ class Last(_Feature, frozen=True, tag="last"):
         return "output[-1]"
 
 
-class Length(_Feature, frozen=True, tag="length"):
+class Length(BaseFeature, frozen=True, tag="length"):
     """The top-level length of a list, tuple, array or dict."""
 
     def column(self, group: Group) -> Array | Scalar:
@@ -72,7 +84,7 @@ class Length(_Feature, frozen=True, tag="length"):
         return "len(output)"
 
 
-class Type(_Feature, frozen=True, tag="type"):
+class Type(BaseFeature, frozen=True, tag="type"):
     """What the output is as a whole: its type, or the exception raised instead."""
 
     def column(self, group: Group) -> Array | Scalar:
@@ -83,8 +95,13 @@ class Type(_Feature, frozen=True, tag="type"):
         """How a person would say it."""
         return "the type of the output"
 
+    def equals(self, value: Scalar) -> str | None:
+        """What happened, as a person would say it."""
+        raised = str(value).removeprefix("raises ")
+        return f"the mechanism raises {raised}" if raised != value else f"the output is a {value}"
 
-class Form(_Feature, frozen=True, tag="form"):
+
+class Form(BaseFeature, frozen=True, tag="form"):
     """The type of every part, in order: `[bool, bool, float]`; for dicts the keys with them."""
 
     def column(self, group: Group) -> Array | Scalar:
@@ -104,7 +121,7 @@ class Form(_Feature, frozen=True, tag="form"):
         return "the form of the output"
 
 
-class Count(_Feature, frozen=True, tag="count"):
+class Count(BaseFeature, frozen=True, tag="count"):
     """How many leaves equal a categorical value (the paper's `count(value)`)."""
 
     value: Scalar
@@ -126,7 +143,7 @@ class Count(_Feature, frozen=True, tag="count"):
         return f"the number of {self.value!r} in the output"
 
 
-class Hamming(_Feature, frozen=True, tag="hamming"):
+class Hamming(BaseFeature, frozen=True, tag="hamming"):
     """In how many places the output differs from a reference, the noise-free output (the paper's `t`).
 
     Places that only one of the two has count as different.
@@ -151,7 +168,7 @@ class Hamming(_Feature, frozen=True, tag="hamming"):
         return f"the number of places where the output differs from the noise-free {list(self.reference)}"
 
 
-class Statistic(_Feature, frozen=True, tag="statistic"):
+class Statistic(BaseFeature, frozen=True, tag="statistic"):
     """The mean, smallest or largest of the numbers in the output, categorical leaves left out."""
 
     name: Literal["mean", "min", "max"]
@@ -183,7 +200,7 @@ class Statistic(_Feature, frozen=True, tag="statistic"):
         return f"{self.name}(output)"
 
 
-class Special(_Feature, frozen=True, tag="special"):
+class Special(BaseFeature, frozen=True, tag="special"):
     """Whether a float is finite, nan, inf or -inf."""
 
     path: Path = ()
@@ -201,82 +218,12 @@ class Special(_Feature, frozen=True, tag="special"):
         """How a programmer would write it."""
         return Value(self.path).words()
 
-
-Feature: TypeAlias = Value | Last | Length | Type | Form | Count | Hamming | Statistic | Special
+    def equals(self, value: Scalar) -> str | None:
+        """What it is."""
+        return f"{self.words()} is {value}"
 
 
 def _kind_of(value: Any) -> str:
     if value is None:
         return "none"
     return "str" if isinstance(value, str) else type(value).__name__
-
-
-MOST_COORDINATES = 40
-"""Coordinates looked at one by one; means, extremes and counts still see the whole output."""
-MOST_VALUES = 16
-"""Distinct categorical values whose number of occurrences is looked at."""
-
-
-def features_for(groups: list[Group], reference: tuple[Scalar, ...] | None) -> list[Feature]:
-    """Every feature that could tell these outputs apart, plain ones first."""
-    shapes = {group.shape for group in groups}
-    found: list[Feature] = []
-    if len({(shape.label, shape.error) for shape in shapes}) > 1:
-        found.append(Type())
-    containers = [shape for shape in shapes if shape.length is not None]
-    lengths = {shape.length for shape in containers}
-    if len(lengths) > 1:
-        found.append(Length())
-    if len(containers) > 1 and len({(shape.paths, shape.kinds) for shape in containers}) > 1:
-        found.append(Form())
-    paths = list(dict.fromkeys(path for shape in shapes for path in shape.paths))
-    found += [Value(path) for path in sorted(paths, key=_path_order)[:MOST_COORDINATES]]
-    if len(lengths) > 1:
-        found.append(Last())
-    if any(sum(kind in NUMERIC for kind in shape.kinds) > 1 for shape in containers):
-        found += [Statistic(name) for name in ("mean", "min", "max")]
-    if any(len(shape.kinds) > 1 for shape in containers):
-        found += [Count(value) for value in _categories(groups)]
-        if reference is not None and len(reference) > 1:
-            found.append(Hamming(reference))
-    found += [Special(path) for path in _nonfinite(groups)[:MOST_COORDINATES]]
-    return found
-
-
-def _path_order(path: Path) -> tuple[tuple[str, int, str], ...]:
-    return tuple(("", step, "") if isinstance(step, int) else ("s", 0, step) for step in path)
-
-
-def _categories(groups: list[Group]) -> list[Scalar]:
-    """The categorical values seen, integers among them when they are few, so that 0/1 lists count as categories."""
-    seen: dict[tuple[str, Scalar], None] = {}
-    integers: dict[tuple[str, Scalar], None] = {}
-    for group in groups:
-        if group.shape.length is None:
-            continue
-        for kind, column in zip(group.shape.kinds, group.columns, strict=True):
-            if kind == "none":
-                seen[("none", None)] = None
-            elif kind in CATEGORICAL or (kind == "int" and column.dtype == np.int64):
-                values = np.unique(column)
-                if len(values) <= MOST_VALUES:
-                    target = integers if kind == "int" else seen
-                    target.update(((kind, value), None) for value in values.tolist())
-                elif kind == "int":
-                    integers[("int", 0)] = None
-    chosen = [value for _, value in seen][:MOST_VALUES]
-    return chosen + ([value for _, value in integers] if len(integers) <= MOST_VALUES else [0])
-
-
-def _nonfinite(groups: list[Group]) -> list[Path]:
-    found: dict[Path, None] = {}
-    for group in groups:
-        for path, kind, column in zip(group.shape.paths, group.shape.kinds, group.columns, strict=True):
-            if (
-                kind == "float"
-                and path not in found
-                and not np.isfinite(column.sum())
-                and not np.isfinite(column).all()
-            ):
-                found[path] = None
-    return list(found)

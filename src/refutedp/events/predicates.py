@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import Feature, Scalar, Special, Type
+from refutedp.events.catalogue import Feature
+from refutedp.events.features import Scalar
 from refutedp.outputs import Array, Group
 
 Mask: TypeAlias = NDArray[np.bool_] | bool
@@ -42,12 +43,7 @@ class Equals(_Event, frozen=True, tag="equals"):
 
     def words(self) -> str:
         """The sentence."""
-        if isinstance(self.of, Type):
-            raised = str(self.value).removeprefix("raises ")
-            return f"the mechanism raises {raised}" if raised != self.value else f"the output is a {self.value}"
-        if isinstance(self.of, Special):
-            return f"{self.of.words()} is {self.value}"
-        return f"{self.of.words()} = {self.value!r}"
+        return self.of.equals(self.value) or f"{self.of.words()} = {self.value!r}"
 
 
 class Among(_Event, frozen=True, tag="among"):
@@ -103,6 +99,9 @@ class Interval(_Event, frozen=True, tag="interval"):
 
     def words(self) -> str:
         """The sentence."""
+        own = self.of.between(self.low, self.high)
+        if own is not None:
+            return own
         name = self.of.words() + (" is a number and" if self.among_others else "")
         low, high = (None if end is None else f"{end:.15g}" for end in (self.low, self.high))
         if low is None and high is None:

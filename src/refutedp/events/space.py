@@ -6,13 +6,14 @@ intervals of coordinates, mean, min and max for numbers, and products of the two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import Feature, Scalar, features_for
+from refutedp.events.catalogue import Feature, features_for
+from refutedp.events.features import Scalar, Value
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.events.tables import (
     Hits,
@@ -45,20 +46,40 @@ class Family:
     build: Callable[[int], Event]
 
 
-def families(first: Outputs, second: Outputs, references: list[tuple[Scalar, ...]]) -> Iterator[Family]:
-    """Every family for the outputs of one pair."""
+def families(
+    first: Outputs,
+    second: Outputs,
+    references: Sequence[tuple[Scalar, ...]] = (),
+    *,
+    subtle: Sequence[Feature] = (),
+    landmarks: Sequence[float] = (),
+) -> Iterator[Family]:
+    """Every family for the outputs of one pair.
+
+    `references` are noise-free outputs, `subtle` the costly features to look at besides, and `landmarks` the numbers
+    in the inputs, which a mechanism may let through.
+    """
     groups = [*first.groups, *second.groups]
     chosen = [features_for(groups, reference) for reference in (*references, None)]
-    features = list(dict.fromkeys(feature for some in chosen for feature in some))
+    features = list(dict.fromkeys(feature for some in (*chosen, subtle) for feature in some))
     sides = Sides(first, second)
     tables = {f: tabulate(sides, f, most_values=MOST_VALUES) for f in features}
     for feature, table in tables.items():
         yield from _of_feature(feature, table)
+        if isinstance(feature, Value) and isinstance(table, NumberTable):
+            yield from _equal_to(feature, table, np.array(landmarks, dtype=np.float64))
     yield from _whole_outputs(first, second)
     if _mixed(groups):
         cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
-        numbers = {f: t for f, t in tables.items() if isinstance(t, NumberTable)}
+        numbers = {f: t for f, t in tables.items() if isinstance(t, NumberTable) and f not in subtle}
         yield from _products(sides, cases, numbers)
+
+
+def families_of(first: Outputs, second: Outputs, features: Sequence[Feature]) -> Iterator[Family]:
+    """The families of these features alone."""
+    sides = Sides(first, second)
+    for feature in features:
+        yield from _of_feature(feature, tabulate(sides, feature, most_values=MOST_VALUES))
 
 
 def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Iterator[Family]:
@@ -77,14 +98,18 @@ def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
     edges = edges_of(table)
     if len(edges):
         yield from _between(feature, edges, table)
-    repeated = repeated_numbers(table, most=64)
-    if len(repeated):
-        x = np.searchsorted(table.x, repeated, "right") - np.searchsorted(table.x, repeated)
-        y = np.searchsorted(table.y, repeated, "right") - np.searchsorted(table.y, repeated)
-        yield Family(x, y, len(repeated), lambda i: Equals(feature, float(repeated[i])))
+    yield from _equal_to(feature, table, repeated_numbers(table, most=64))
     if not table.complete:
         x, y = np.array([len(table.x)]), np.array([len(table.y)])
         yield Family(x, y, 1, lambda i: Interval(feature, None, None))
+
+
+def _equal_to(feature: Feature, table: NumberTable, values: NDArray[np.float64]) -> Iterator[Family]:
+    """Exactly one of these numbers."""
+    if len(values):
+        x = np.searchsorted(table.x, values, "right") - np.searchsorted(table.x, values)
+        y = np.searchsorted(table.y, values, "right") - np.searchsorted(table.y, values)
+        yield Family(x, y, len(values), lambda i: Equals(feature, float(values[i])))
 
 
 def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -> Iterator[Family]:

@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import Feature, Scalar
+from refutedp.events.catalogue import Feature
+from refutedp.events.features import Scalar
 from refutedp.events.predicates import Mask, equal
 from refutedp.outputs import Array, Group, Outputs
 

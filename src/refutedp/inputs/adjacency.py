@@ -12,7 +12,7 @@ import numpy as np
 from refutedp.claims import positive_number
 from refutedp.errors import NotAdjacentError, UsageError
 
-DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0, math.nan, math.inf, -math.inf, 1e308)
+DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0, math.nan, math.inf, -math.inf, 1e308, -0.0, 5e-324)
 """Records to try when the user names none: ordinary numbers, and the odd ones that break code."""
 
 
@@ -109,7 +109,7 @@ REPLACE = Replace()
 def require_adjacent(adjacency: Adjacency, d1: Any, d2: Any, number: int) -> None:
     """Refuse a pair the user gave if it is not adjacent, with a sentence that says where it differs.
 
-    >>> require_adjacent(ALL_DIFFER, [1, 1], [1, 3], 0)
+    >>> require_adjacent(ALL_DIFFER, [1, 1], [1, 3], 0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     refutedp.errors.NotAdjacentError: pairs[0] is not adjacent: at position 1 the inputs are 1 and 3, ...

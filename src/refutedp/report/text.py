@@ -109,16 +109,30 @@ def p_value_text(log_p: float) -> str:
     """A p-value from its logarithm, readable however small.
 
     >>> p_value_text(-2000.0)
-    '4e-869'
+    '2.6e-869'
     """
     if log_p > -11:
         return f"{math.exp(log_p):.3g}"
     exponent = math.floor(log_p / math.log(10))
-    return f"{math.exp(log_p - exponent * math.log(10)):.0f}e{exponent}"
+    digits = f"{math.exp(log_p - exponent * math.log(10)):.1f}"
+    return f"1.0e{exponent + 1}" if digits == "10.0" else f"{digits}e{exponent}"
+
+
+def float_leak_note(evidence: Evidence) -> str:
+    """One sentence on a leak through the last digits of floats."""
+    counts, pair = evidence.counts, evidence.pair
+    return (
+        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
+        f"on {pair.d1!r} and {counts.y / max(counts.n_y, 1):.2%} on {pair.d2!r} "
+        f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
+        'round the output to a grid, or let it decide with float_leaks="convict".'
+    )
 
 
 def _effort(result: Result) -> list[str]:
     effort = result.effort
+    if effort.search_runs == 0:
+        return [f"Replayed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; nothing was searched."]
     return [
         f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
         f"{effort.search_runs:,} search runs;",

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Outputs, merge
 from refutedp.records import Counts, Event, Pair, count_hits
-from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.scalar import OnError, run_plain
+
+if TYPE_CHECKING:
+    from refutedp.sampling.lifted import Lift
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 
@@ -52,6 +54,8 @@ class Runner:
         """n1 runs on d1 and n2 on d2."""
         fallback = ""
         if self.way == "lifted":
+            from refutedp.sampling.lifted import CannotLift
+
             try:
                 first, second = (
                     lift.sample(n, np.random.default_rng(child))
@@ -71,6 +75,8 @@ class Runner:
     @cached_property
     def _lifts(self) -> tuple[Lift, Lift]:
         """Kept for the life of the runner, for a lift remembers which paths it has proven."""
+        from refutedp.sampling.lifted import Lift
+
         return tuple(  # type: ignore[return-value]
             Lift(self.mechanism, data, self.pair.arguments) for data in (self.pair.d1, self.pair.d2)
         )
@@ -129,6 +135,8 @@ def fastest(
     if not lift or on_error == "raise":
         # Lifted runs take exceptions as outputs; who wants to see the exception runs the plain function.
         return Runner(mechanism, pair, "scalar", on_error), ""
+    from refutedp.sampling.lifted import CannotLift
+
     lifted = Runner(mechanism, pair, "lifted", on_error)
     try:
         lifted.prove(seeds)

@@ -1,0 +1,213 @@
+"""Tests of (epsilon, delta)-DP compared, false alarms of every claim on its border, and what stopping early costs.
+
+`python -m bench.claims [SIMULATIONS]`. Three tables: power and false alarms of a Clopper-Pearson pair, the
+Berger-Boos test and the betting e-value; false alarms of every claim at the end and at the worst moment of stopping;
+runs until conviction with early stopping, and its cost on borderline cases.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+
+import numpy as np
+
+from refutedp.claims import FDP, ZCDP, ApproxDP, Claim, GaussianDP, Lines, PureDP, RenyiDP
+from refutedp.mechanisms import PAPER
+from refutedp.records import Counts
+from refutedp.stats import allocation, nuisance, pair
+from refutedp.stats.anytime import batches, early_alpha, log_p_at_the_end, start
+from refutedp.stats.claim_scoring import share_for
+from refutedp.stats.verdict import choose_tangent, log_p_value
+
+ALPHA = 0.001
+CASES = (
+    # epsilon, delta, P2, runs in all
+    (1.0, 1e-5, 1e-4, 1_000_000),
+    (1.0, 1e-5, 1e-2, 100_000),
+    (1.0, 1e-3, 1e-3, 100_000),
+    (1.0, 1e-2, 1e-3, 20_000),
+    (0.3, 1e-3, 5e-2, 50_000),
+    (3.0, 1e-3, 1e-3, 200_000),
+    (1.0, 1e-2, 2e-1, 10_000),
+)
+BORDER: tuple[Claim, ...] = (
+    PureDP(0.7),
+    ApproxDP(1.0, 1e-2),
+    ApproxDP(0.3, 1e-4),
+    ZCDP(0.1),
+    RenyiDP(4, 0.5),
+    GaussianDP(0.5),
+    FDP(Lines(((0.5, 0.05), (1.0, 0.01))), "two guarantees"),
+)
+BLATANT = ("isvt1", "noisy_max_laplace_value", "noisy_max_exponential_value", "histogram_wrong_scale")
+
+
+def main(simulations: int = 150) -> None:
+    power(simulations)
+    calibration(20 * simulations, 2 * simulations)
+    stopping(4 * simulations)
+
+
+def power(simulations: int) -> None:
+    print(f"Power at alpha = {ALPHA} with P1 3.93 standard deviations beyond the claim (an ideal test has 0.80),")
+    print(f"and false alarms at alpha = 0.05 with P1 on the border; {simulations} simulations each")
+    names = ("pair", "Berger-Boos", "betting")
+    print(f"{'ε':>4}{'δ':>8}{'P2':>8}{'runs':>10}  " + "".join(f"{n:>13}" for n in names) + "   false alarms")
+    for epsilon, delta, p2, runs in CASES:
+        claim = ApproxDP(epsilon, delta)
+        edge = claim.largest(p2)
+        line = claim.tangent_at(p2)
+        share = share_for(line, edge, p2)
+        spread = math.sqrt(edge * (1 - edge) / (share * runs) + line.slope**2 * p2 * (1 - p2) / ((1 - share) * runs))
+        real = min(edge + 3.93 * spread, 0.999)
+        hits = _rejections(claim, real, real, p2, share, runs, simulations, ALPHA)
+        alarms = _rejections(claim, edge, real, p2, share, runs, simulations, 0.05)
+        cells = "".join(f"{hits[n]:>13.2f}" for n in names)
+        print(
+            f"{epsilon:>4g}{delta:>8g}{p2:>8g}{runs:>10,}  {cells}   " + " ".join(f"{alarms[n]:.3f}" for n in names)
+        )
+
+
+def _rejections(
+    claim: ApproxDP, p1: float, bet: float, p2: float, share: float, runs: int, simulations: int, alpha: float
+) -> dict[str, float]:
+    """How often each test rejects; the betting one may stop at any batch, with bets on the rate `bet`."""
+    rng = np.random.default_rng([round(1e6 * p2), runs, round(1e9 * p1) % 2**31])
+    line = choose_tangent(claim, bet, p2, share)
+    search = Counts(round(bet * 10**7), round(p2 * 10**7), 10**7, 10**7)
+    found = dict.fromkeys(("pair", "Berger-Boos", "betting"), 0.0)
+    for _ in range(simulations):
+        process = start(claim, search, share, line)
+        for size in batches(runs):
+            n_x = int(rng.binomial(size, share))
+            x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
+            process = process.update(Counts(x, y, n_x, size - n_x, share))
+        counts = process.counts
+        region = nuisance.region(counts, line, 1e-5)
+        beyond = line.excess(counts.x / counts.n_x, counts.y / counts.n_y) > 0
+        found["pair"] += pair.log_p_value(counts, claim.largest) <= math.log(alpha)
+        found["Berger-Boos"] += region is not None and beyond and region.log_p_value(claim.largest) <= math.log(alpha)
+        found["betting"] += process.rejects(alpha)
+    return {name: value / simulations for name, value in found.items()}
+
+
+def calibration(anytime: int, fixed: int) -> None:
+    alpha = 0.05
+    print(
+        f"\nFalse alarms at alpha = {alpha}, P1 = largest(P2): the fixed-size test at the end ({fixed} simulations),"
+    )
+    print(f"and the e-process stopped at its worst moment ({anytime} simulations)")
+    print(f"{'claim':<36}{'P2':>8}{'at the end':>12}{'e-process':>12}")
+    for claim in BORDER:
+        for p2 in (1e-3, 0.05, 0.3):
+            edge = claim.largest(p2)
+            line = choose_tangent(claim, min(1.2 * edge, 0.99), p2, 0.4)
+            rng = np.random.default_rng([round(1e6 * p2), 3])
+            search = Counts(round(min(1.2 * edge, 0.99) * 10**6), round(p2 * 10**6), 10**6, 10**6)
+            begin = start(claim, search, 0.4, line)
+            n_x = rng.binomial(20_000, 0.4, fixed)
+            end = np.mean(
+                [
+                    log_p_value(Counts(int(a), int(b), int(n), int(20_000 - n), 0.4), claim, line) <= math.log(alpha)
+                    for n, a, b in zip(n_x, rng.binomial(n_x, edge), rng.binomial(20_000 - n_x, p2), strict=True)
+                ]
+            )
+            worst = np.mean([_ever(begin, edge, p2, 0.4, 20_000, alpha, rng) for _ in range(anytime)])
+            print(f"{claim!s:<36}{p2:>8g}{end:>12.4f}{worst:>12.4f}", flush=True)
+
+
+def _ever(process, p1, p2, share, total, alpha, rng) -> bool:  # type: ignore[no-untyped-def]
+    for size in batches(total):
+        n_x = int(rng.binomial(size, share))
+        x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
+        process = process.update(Counts(x, y, n_x, size - n_x, share))
+        if process.rejects(alpha):
+            return True
+    return False
+
+
+def stopping(simulations: int) -> None:
+    print(f"\nRuns until conviction with early stopping (significance {ALPHA}, median over seeds), by claimed ε")
+    print(f"  {'':<30}" + "".join(f"{epsilon:>10}" for epsilon in (0.2, 0.7, 1.5)))
+    for name in BLATANT:
+        cells = "".join(f"{_median_runs(name, epsilon):>10,.0f}" for epsilon in (0.2, 0.7, 1.5))
+        print(f"  {name:<30}{cells}", flush=True)
+    print(
+        f"\nBorderline: power of the fixed-size test at n runs, of stop=early at n and at 1.25 n ({simulations} each)"
+    )
+    print(f"{'ε':>5}{'real':>7}{'P2':>7}{'n':>9}{'fixed':>8}{'early':>8}{'early, 1.25 n':>15}{'mean runs / n':>15}")
+    for epsilon, real, p2, runs in ((0.5, 0.55, 0.1, 196_000), (1.0, 1.1, 0.01, 390_000), (0.2, 0.3, 0.3, 19_000)):
+        p1 = p2 * math.exp(real)
+        share = 1 / (1 + math.exp(real / 2))
+        rng = np.random.default_rng([runs, 1])
+        n_x = rng.binomial(runs, share, simulations)
+        fixed = np.mean(
+            [
+                allocation.log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), epsilon)
+                <= math.log(ALPHA)
+                for n, a, b in zip(n_x, rng.binomial(n_x, p1), rng.binomial(runs - n_x, p2), strict=True)
+            ]
+        )
+        one, _ = _early(epsilon, p1, p2, share, runs, simulations, rng)
+        more, mean = _early(epsilon, p1, p2, share, round(1.25 * runs), simulations, rng)
+        print(f"{epsilon:>5}{real:>7}{p2:>7}{runs:>9,}{fixed:>8.3f}{one:>8.3f}{more:>15.3f}{mean / runs:>15.2f}")
+
+
+def _early(epsilon, p1, p2, share, total, simulations, rng) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+    convicted, used = 0, 0
+    for _ in range(simulations):
+        search = Counts(int(rng.binomial(300_000, p1)), int(rng.binomial(300_000, p2)), 300_000, 300_000)
+        process = start(PureDP(epsilon), search, share)
+        for size in batches(total):
+            n_x = int(rng.binomial(size, share))
+            x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
+            process = process.update(Counts(x, y, n_x, size - n_x, share))
+            if process.rejects(early_alpha(ALPHA)):
+                break
+        fixed = allocation.log_p_value(process.counts, epsilon)
+        convicted += log_p_at_the_end(process, fixed) <= math.log(ALPHA)
+        used += process.counts.n_x + process.counts.n_y
+    return convicted / simulations, used / simulations
+
+
+def _median_runs(name: str, epsilon: float, seeds: int = 7) -> float:
+    """Search as `check` does, then draw confirmation runs of the chosen event at its rates until conviction."""
+    from refutedp import ALL_DIFFER, ONE_DIFFERS, check
+
+    built_in = next(one for one in PAPER if one.name == name)
+    names = inspect.signature(built_in.function).parameters
+    used = []
+    for seed in range(seeds):
+        result = check(
+            built_in.function,
+            epsilon=epsilon,
+            adjacency=ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER,
+            args={argument: 1 for argument in ("threshold", "bound") if argument in names},
+            seed=seed,
+            search_runs=20_000,
+            confirm_runs=100_000,
+            lengths=(5,),
+            progress=False,
+        )
+        evidence = result.evidence
+        assert evidence is not None
+        counts = evidence.counts
+        process = start(PureDP(epsilon), evidence.candidate.search, counts.share)
+        rng = np.random.default_rng([seed, 5])
+        p1, p2 = counts.x / counts.n_x, counts.y / counts.n_y
+        total = 0
+        for size in batches(200_000):
+            n_x = int(rng.binomial(size, counts.share))
+            x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
+            process = process.update(Counts(x, y, n_x, size - n_x, counts.share))
+            total += size
+            if process.rejects(early_alpha(ALPHA)):
+                break
+        used.append(total)
+    return float(np.median(used))
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,94 @@
+"""`refutedp check`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from refutedp.budget import parse_time
+from refutedp.check import check
+from refutedp.cli import options as o
+from refutedp.cli import parse
+from refutedp.cli.running import EXIT_CODES, running
+from refutedp.cli.targets import one_target
+from refutedp.cli.writing import Files, show
+
+
+def check_command(
+    mechanism: o.OptionalTargetName = None,
+    command: o.CommandLine = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="The epsilon that the mechanism claims; needed unless the mechanism knows its claim.",
+            show_default=False,
+        ),
+    ] = None,
+    adjacency: o.AdjacencyOption = None,
+    sensitivity: o.Sensitivity = None,
+    record: o.Records = None,
+    arg: o.Arguments = None,
+    pair: o.Pairs = None,
+    length: o.Lengths = None,
+    search_runs: o.SearchRuns = 100_000,
+    confirm_runs: o.ConfirmRuns = 500_000,
+    significance: o.Significance = 0.001,
+    method: o.Method = parse.MethodName.ALLOCATION,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = 1,
+    engine: o.Engine = parse.EngineName.LOCAL,
+    scheduler: o.Scheduler = None,
+    time_limit: o.TimeLimit = None,
+    lift: o.Lift = True,
+    float_leaks: o.FloatLeaks = parse.FloatLeaksName.REPORT,
+    fail_on_error: o.OnErrorRaise = False,
+    epsilon_name: o.EpsilonName = None,
+    json: o.JsonPath = None,
+    html: o.HtmlPath = None,
+    plot: o.PlotPath = None,
+    pytest: o.PytestPath = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Search for a counterexample to a claim, and test the best one on fresh runs.
+
+    \b
+    Examples:
+      refutedp check mechanism.py:noisy_max --epsilon 0.5
+      refutedp check mypackage.svt:above --epsilon 1 --arg threshold=1 --jobs -1
+      refutedp check counts.py:release --epsilon 1 --adjacency add-remove --record 0 --record 100
+      refutedp check --command "./mechanism --flag" --epsilon 0.5 --time-limit 60s
+      refutedp check isvt4 --epsilon 0.5 --json result.json --html report.html
+    """
+    with running(quiet=quiet, verbose=verbose) as watch:
+        files = Files(json, html, plot, pytest)
+        with files.clean_stdout():
+            named = one_target(mechanism, command)
+            result = check(
+                named.function,
+                epsilon=epsilon,
+                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or ()),
+                args=parse.arguments(arg or ()),
+                pairs=parse.pairs(pair or ()),
+                search_runs=search_runs,
+                confirm_runs=confirm_runs,
+                significance=significance,
+                method=method.value,
+                seed=seed,
+                jobs=jobs,
+                engine=engine.value,
+                scheduler=scheduler,
+                time_limit=None if time_limit is None else parse_time(time_limit),
+                lengths=tuple(length) if length else (5, 10),
+                lift=lift,
+                float_leaks=float_leaks.value,
+                on_error="raise" if fail_on_error else "output",
+                epsilon_name=epsilon_name,
+                progress=watch.update,
+            )
+        watch.close()
+        result = named.remembered(result)
+        show(result, quiet=quiet, to_stderr=files.json_to_stdout)
+        files.write(result, quiet=quiet)
+        raise typer.Exit(EXIT_CODES[result.verdict])

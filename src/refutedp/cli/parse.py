@@ -1,0 +1,176 @@
+"""What is typed after an option, as Python values; every refusal names the option, the text and the remedy."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from refutedp.errors import UsageError
+from refutedp.inputs.adjacency import (
+    ALL_DIFFER,
+    ONE_DIFFERS,
+    AddRemove,
+    Adjacency,
+    AllDiffer,
+    OneDiffers,
+    Replace,
+)
+
+_RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
+_CONSTANTS = {"nan": math.nan, "inf": math.inf}
+MOST_EPSILONS = 1000
+
+
+class AdjacencyName(enum.StrEnum):
+    """The adjacencies by the names they have on the command line."""
+
+    ALL_DIFFER = "all-differ"
+    ONE_DIFFERS = "one-differs"
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+class MethodName(enum.StrEnum):
+    """The tests by name."""
+
+    ALLOCATION = "allocation"
+    FISHER = "fisher"
+
+
+class FloatLeaksName(enum.StrEnum):
+    """What a leak through the last digits of floats does, by name."""
+
+    REPORT = "report"
+    CONVICT = "convict"
+    IGNORE = "ignore"
+
+
+class EngineName(enum.StrEnum):
+    """Where runs are made, by name."""
+
+    LOCAL = "local"
+    DASK = "dask"
+    RAY = "ray"
+
+
+def literal(text: str) -> Any:
+    """A Python literal, with nan and inf; raises ValueError for anything else.
+
+    >>> literal("[1, -inf, {'a': (2,)}]")
+    [1, -inf, {'a': (2,)}]
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(f"{text!r} is no Python value") from error
+    return ast.literal_eval(_Constants().visit(tree))
+
+
+class _Constants(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Constant(_CONSTANTS[node.id]), node) if node.id in _CONSTANTS else node
+
+
+def arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """`--arg name=value` options; a value that is no Python literal is a string, `0..10` a range to search.
+
+    >>> arguments(["threshold=1.5", "kind=laplace"])
+    {'threshold': 1.5, 'kind': 'laplace'}
+    >>> arguments(["bound=1..4"])
+    {'bound': Between(low=1, high=4)}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--arg {text!r} must be name=value, such as --arg threshold=1")
+        if name in found:
+            raise UsageError(f"--arg {name} is given twice: give each argument once")
+        found[name] = _argument(value)
+    return found
+
+
+def _argument(text: str) -> Any:
+    ends = _RANGE.match(text.strip())
+    if ends is not None:
+        from refutedp.inputs.symbolic import Between
+
+        return Between(literal(ends[1]), literal(ends[2]))
+    try:
+        return literal(text)
+    except ValueError:
+        return text
+
+
+def pairs(texts: Sequence[str]) -> list[tuple[Any, Any]] | None:
+    """`--pair "[1,1]|[2,2]"` options, or None when there are none.
+
+    >>> pairs(["[1,1]|[2,2]", "([0], [1])"])
+    [([1, 1], [2, 2]), ([0], [1])]
+    """
+    return [_pair(text) for text in texts] or None
+
+
+def _pair(text: str) -> tuple[Any, Any]:
+    for position in (i for i, letter in enumerate(text) if letter == "|"):
+        try:
+            return literal(text[:position]), literal(text[position + 1 :])
+        except ValueError:
+            continue
+    try:
+        both = literal(text)
+    except ValueError:
+        both = None
+    if isinstance(both, (tuple, list)) and len(both) == 2:
+        return both[0], both[1]
+    raise UsageError(f'--pair {text!r} must be two inputs, such as --pair "[1,1]|[2,2]"')
+
+
+def adjacency(name: AdjacencyName, sensitivity: float | None, records: Sequence[str]) -> Adjacency:
+    """The adjacency with its sensitivity or its records.
+
+    >>> adjacency(AdjacencyName.REPLACE, None, ["0", "1"])
+    Replace(records=(0, 1))
+    """
+    if name in (AdjacencyName.ALL_DIFFER, AdjacencyName.ONE_DIFFERS):
+        if records:
+            raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
+        if name is AdjacencyName.ALL_DIFFER:
+            return ALL_DIFFER if sensitivity is None else AllDiffer(sensitivity)
+        return ONE_DIFFERS if sensitivity is None else OneDiffers(sensitivity)
+    if sensitivity is not None:
+        raise UsageError("--sensitivity goes with --adjacency all-differ or one-differs, where data are queries")
+    kind = AddRemove if name is AdjacencyName.ADD_REMOVE else Replace
+    return kind(tuple(_argument(record) for record in records)) if records else kind()
+
+
+def epsilons(option: str, texts: Sequence[str]) -> list[float]:
+    """Epsilons as a list `0.2,0.7`, or as start:stop:step with the stop included.
+
+    >>> epsilons("--test", ["0.5:1.5:0.5", "3"])
+    [0.5, 1.0, 1.5, 3.0]
+    """
+    found: list[float] = []
+    for part in (part for text in texts for part in text.split(",")):
+        try:
+            numbers = [float(number) for number in part.split(":")]
+        except ValueError:
+            numbers = []
+        if len(numbers) == 1:
+            found += numbers
+        elif len(numbers) == 3 and numbers[2] > 0 and numbers[0] <= numbers[1]:
+            start, stop, step = numbers
+            count = (stop - start) / step
+            if not count < MOST_EPSILONS:
+                raise UsageError(f"{option} {part!r} has more than {MOST_EPSILONS} values: use a larger step")
+            found += [round(start + i * step, 12) for i in range(math.floor(count + 1e-9) + 1)]
+        else:
+            raise UsageError(
+                f"{option} {part!r} must be numbers such as 0.2,0.7 or start:stop:step such as 0.1:2.5:0.1"
+            )
+    return found

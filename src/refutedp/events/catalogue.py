@@ -1,0 +1,145 @@
+"""Which features to look at, by what the outputs are."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from refutedp.events.features import (
+    Count,
+    Form,
+    Hamming,
+    Last,
+    Length,
+    Scalar,
+    Special,
+    Statistic,
+    Type,
+    Value,
+)
+from refutedp.events.leaks import Has, LastDigit, Magnitude, Residue
+from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Path, Shape
+
+Feature: TypeAlias = (
+    Value
+    | Last
+    | Length
+    | Type
+    | Form
+    | Count
+    | Hamming
+    | Statistic
+    | Special
+    | Magnitude
+    | LastDigit
+    | Residue
+    | Has
+)
+
+MOST_COORDINATES = 40
+"""Coordinates looked at one by one; means, extremes and counts still see the whole output."""
+MOST_SUBTLE = 8
+"""Leaves whose last digits, magnitude and residues are looked at."""
+MODULI = (2, 3, 4, 5, 7, 8, 10)
+MOST_VALUES = 16
+"""Distinct categorical values whose number of occurrences is looked at."""
+
+
+def features_for(groups: list[Group], reference: tuple[Scalar, ...] | None) -> list[Feature]:
+    """Every feature that could tell these outputs apart, plain ones first."""
+    shapes = {group.shape for group in groups}
+    found: list[Feature] = []
+    if len({(shape.label, shape.error) for shape in shapes}) > 1:
+        found.append(Type())
+    containers = [shape for shape in shapes if shape.length is not None]
+    lengths = {shape.length for shape in containers}
+    if len(lengths) > 1:
+        found.append(Length())
+    if len(containers) > 1 and len({(shape.paths, shape.kinds) for shape in containers}) > 1:
+        found.append(Form())
+    paths = list(dict.fromkeys(path for shape in shapes for path in shape.paths))
+    found += [Value(path) for path in sorted(paths, key=_path_order)[:MOST_COORDINATES]]
+    if len(lengths) > 1:
+        found.append(Last())
+    if any(sum(kind in NUMERIC for kind in shape.kinds) > 1 for shape in containers):
+        found += [Statistic(name) for name in ("mean", "min", "max")]
+    if any(len(shape.kinds) > 1 for shape in containers):
+        found += [Count(value) for value in _categories(groups)]
+        if reference is not None and len(reference) > 1:
+            found.append(Hamming(reference))
+        found += [Has(key) for key in _keys_that_vary(containers)[:MOST_COORDINATES]]
+    found += [Special(path) for path in _nonfinite(groups)[:MOST_COORDINATES]]
+    found += [Residue(m, path) for path in _integers(groups)[:MOST_SUBTLE] for m in MODULI]
+    return found
+
+
+def subtle_features(groups: list[Group]) -> list[Feature]:
+    """Features that cost as much as the runs: looked at on few runs, and on all only if they show something."""
+    return [Magnitude(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+
+
+def rounding_features(groups: list[Group]) -> list[Feature]:
+    """Features that show how floats were rounded, where a mechanism that is private on real numbers may leak."""
+    return [LastDigit(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+
+
+def _paths(groups: list[Group], kind: str) -> list[Path]:
+    found = (p for g in groups for p, k in zip(g.shape.paths, g.shape.kinds, strict=True) if k == kind)
+    return sorted(dict.fromkeys(found), key=_path_order)
+
+
+def _integers(groups: list[Group]) -> list[Path]:
+    """Integer leaves with enough values for a residue to say something new."""
+    found = []
+    for path in _paths(groups, "int"):
+        columns = [Value(path).column(group) for group in groups]
+        values = [np.unique(c) for c in columns if isinstance(c, np.ndarray) and c.dtype == np.int64]
+        if values and len(np.unique(np.concatenate(values))) > 2 * max(MODULI):
+            found.append(path)
+    return found
+
+
+def _keys_that_vary(containers: list[Shape]) -> list[str | int]:
+    sets = [frozenset(path[0] for path in shape.paths) for shape in containers if not shape.is_sequence]
+    everywhere = frozenset.intersection(*sets) if sets else frozenset()
+    return sorted(frozenset.union(*sets) - everywhere, key=str) if sets else []
+
+
+def _path_order(path: Path) -> tuple[tuple[str, int, str], ...]:
+    return tuple(("", step, "") if isinstance(step, int) else ("s", 0, step) for step in path)
+
+
+def _categories(groups: list[Group]) -> list[Scalar]:
+    """The categorical values seen, integers among them when they are few, so that 0/1 lists count as categories."""
+    seen: dict[tuple[str, Scalar], None] = {}
+    integers: dict[tuple[str, Scalar], None] = {}
+    for group in groups:
+        if group.shape.length is None:
+            continue
+        for kind, column in zip(group.shape.kinds, group.columns, strict=True):
+            if kind == "none":
+                seen[("none", None)] = None
+            elif kind in CATEGORICAL or (kind == "int" and column.dtype == np.int64):
+                values = np.unique(column)
+                if len(values) <= MOST_VALUES:
+                    target = integers if kind == "int" else seen
+                    target.update(((kind, value), None) for value in values.tolist())
+                elif kind == "int":
+                    integers[("int", 0)] = None
+    chosen = [value for _, value in seen][:MOST_VALUES]
+    return chosen + ([value for _, value in integers] if len(integers) <= MOST_VALUES else [0])
+
+
+def _nonfinite(groups: list[Group]) -> list[Path]:
+    found: dict[Path, None] = {}
+    for group in groups:
+        for path, kind, column in zip(group.shape.paths, group.shape.kinds, group.columns, strict=True):
+            if (
+                kind == "float"
+                and path not in found
+                and not np.isfinite(column.sum())
+                and not np.isfinite(column).all()
+            ):
+                found[path] = None
+    return list(found)

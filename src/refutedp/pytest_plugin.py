@@ -1,0 +1,120 @@
+"""What the pytest plugin does once a test uses it; the entry point is `_refutedp_pytest`, which costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refutedp.assertions import PrivacyViolation, assert_private
+from refutedp.errors import RefuteDPError, UsageError
+from refutedp.origin import short_path
+from refutedp.report.text import p_value_text
+from refutedp.results import Result, Verdict
+from refutedp.settings import Options
+
+PROPERTY = "refutedp"
+SEARCH_SHARE = 5
+LEAST_SEARCH_RUNS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The options of the pytest run, and where results of one test go."""
+
+    item: pytest.Item
+
+    def options_for(self, asked: Options) -> Options:
+        """What the test asked for, except where the command line decides."""
+        config = self.item.config
+        chosen: Options = {"progress": False, **asked}
+        runs, seed = config.getoption("--refutedp-runs"), config.getoption("--refutedp-seed")
+        if runs is not None:
+            chosen["confirm_runs"] = runs
+            chosen["search_runs"] = max(runs // SEARCH_SHARE, LEAST_SEARCH_RUNS)
+        if seed is not None:
+            chosen["seed"] = seed
+        return chosen
+
+    def record(self, result: Result) -> str | None:
+        """Note the result for the summary, save it where asked, and say how to replay it."""
+        number = sum(name == PROPERTY for name, _ in self.item.user_properties)
+        self.item.user_properties.append((PROPERTY, summary_line(self.item.nodeid, result)))
+        folder = self.item.config.getoption("--refutedp-report")
+        violated = result.verdict is Verdict.VIOLATION
+        if folder is None and not violated:
+            return None
+        place = Path(folder) if folder is not None else self._cache()
+        if place is None:
+            return None
+        path = place / f"{_file_name(self.item.nodeid)}{f'-{number}' if number else ''}.json"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            result.save(path)
+            if folder is not None:
+                result.to_html(path.with_suffix(".html"))
+        except (RefuteDPError, OSError) as error:
+            self.item.user_properties.append((PROPERTY, f"  not saved: {error}"))
+            return None
+        if result.origin is None or result.origin.reference is None:
+            return (
+                f"refutedp.replay({short_path(path)!r}, mechanism)  # in Python: the function has no importable name"
+            )
+        return f"refutedp replay {shlex.quote(short_path(path))}"
+
+    def _cache(self) -> Path | None:
+        cache = getattr(self.item.config, "cache", None)
+        return None if cache is None else Path(cache.mkdir("refutedp"))
+
+
+def summary_line(nodeid: str, result: Result) -> str:
+    """One line: verdict, test, and the numbers behind it."""
+    verdict = {
+        Verdict.VIOLATION: "VIOLATION",
+        Verdict.INCONCLUSIVE: "INCONCLUSIVE",
+        Verdict.NOT_FOUND: "none found",
+    }[result.verdict]
+    start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed ε = {result.claim.epsilon:g}"
+    if result.evidence is None:
+        return f"{start}, every run gave the same output"
+    bound = max(result.evidence.epsilon_lower_bound, 0.0)
+    return f"{start}, real ε ≥ {bound:.3g}, p-value {p_value_text(result.evidence.log_p_value)}"
+
+
+def _file_name(nodeid: str) -> str:
+    """A short name that no two tests share."""
+    words = re.sub(r"\W+", "-", nodeid.rpartition("::")[2]).strip("-")[:60]
+    return f"{words}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+
+
+def check_returned(item: pytest.Function) -> None:
+    """Call a marked test for its mechanism, and check the claim in the marker."""
+    __tracebackhide__ = True
+    marker = item.get_closest_marker("refutedp")
+    assert marker is not None
+    names = item._fixtureinfo.argnames
+    mechanism = item.obj(**{name: item.funcargs[name] for name in names})
+    if mechanism is None:
+        raise UsageError(
+            f"{item.name} is marked refutedp, so it must return the mechanism to check, such as: return noisy_max"
+        )
+    options: dict[str, Any] = dict(marker.kwargs)
+    assert_private(mechanism, *marker.args, **options)
+
+
+def failure_repr(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
+    """The text that stands in place of a traceback; None for what should keep one."""
+    error = excinfo.value
+    if not isinstance(error, (PrivacyViolation, RefuteDPError)):
+        return None
+    ours = {str(Path(__file__)), str(Path(__file__).with_name("assertions.py"))}
+    if not any(str(entry.path) in ours for entry in excinfo.traceback):
+        return None  # an error of RefuteDP that a test met in another way: its trace is worth seeing
+    frames = [entry for entry in excinfo.traceback if Path(str(entry.path)) == item.path]
+    where = f"{short_path(item.path)}:{frames[-1].lineno + 1}: " if frames else f"{item.nodeid}: "
+    return f"{where}{error}" if isinstance(error, RefuteDPError) else f"{where}the claim is refuted\n\n{error}"

@@ -1,0 +1,151 @@
+"""The same counterexample on fresh runs: from a saved result, or from its parts written out in a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from refutedp.check import profile, verdict_of
+from refutedp.claims import PureDP
+from refutedp.confirm import count_fresh, weigh
+from refutedp.errors import MechanismError, UsageError
+from refutedp.loading import load_mechanism
+from refutedp.mechanism import Mechanism, describe
+from refutedp.origin import Origin, origin_of
+from refutedp.prepare import PROOF_STREAM, TRIAL_RUNS, TRIAL_STREAM
+from refutedp.records import Candidate, Counts, Pair
+from refutedp.report.progress import reporting
+from refutedp.report.to_json import event_from_builtins, load
+from refutedp.results import Effort, Result, Sweep
+from refutedp.sampling.pool import engine_running
+from refutedp.sampling.runner import Runner, fastest
+from refutedp.sampling.seeds import child
+from refutedp.settings import Options, Settings, settings_from
+from refutedp.stats.power import detectable_epsilon
+
+
+def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
+    """Test a saved counterexample on fresh runs: same inputs, arguments, event and direction, another seed.
+
+    The mechanism is imported from the saved reference unless given. `seed` is the saved one plus one unless given,
+    so that the runs are fresh and the replay repeats; other options override the saved settings.
+
+    >>> from refutedp import check
+    >>> from refutedp.mechanisms import isvt1
+    >>> found = check(isvt1, epsilon=1.0, args={"threshold": 1}, search_runs=500, confirm_runs=500)
+    >>> replay(found).verdict
+    <Verdict.VIOLATION: 'violation'>
+    """
+    before, folders = _read(saved)
+    if before.evidence is None:
+        raise UsageError(f"there is no event to replay: {before.mechanism}() always gave the same output")
+    function = load_mechanism(_reference(before), folders=folders) if mechanism is None else mechanism
+    # The counterexample is one pair and one event: it needs neither the cluster nor the time limit of the search.
+    fresh = replace(before.settings, seed=before.settings.seed + 1, engine="local", scheduler=None, time_limit=None)
+    settings = settings_from(fresh, dict(options), also=("mechanism",))
+    origin = origin_of(function)
+    if mechanism is None and before.origin is not None:
+        origin = replace(origin, reference=before.origin.reference)
+    result = _again(
+        describe(function, epsilon_name=settings.epsilon_name),
+        before.evidence.candidate,
+        before.claim,
+        before.adjacency,
+        settings,
+    )
+    return replace(result, notes=(*result.notes, *_changes(before.origin, origin)), origin=origin)
+
+
+def recheck(
+    mechanism: Any,
+    *,
+    epsilon: float,
+    d1: Any,
+    d2: Any,
+    event: Mapping[str, Any],
+    args: Mapping[str, Any] | None = None,
+    share: float = 0.5,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
+
+    The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there.
+    When `args` lacks the mechanism's epsilon, it gets the claim's.
+
+    >>> from refutedp.mechanisms import histogram
+    >>> at_least = {"event": "interval", "of": {"feature": "value", "path": [0]}, "low": 2.0, "high": None}
+    >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000).verdict
+    <Verdict.NOT_FOUND: 'not found'>
+    """
+    chosen = settings_from(settings, dict(options), also=("epsilon", "d1", "d2", "event", "args", "share"))
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    claim = PureDP(epsilon)
+    arguments = dict(args or {})
+    if described.epsilon is not None:
+        arguments.setdefault(described.epsilon, claim.epsilon)
+    pair = Pair(d1, d2, "given", arguments)
+    candidate = Candidate(pair, event_from_builtins(event), share, 0.0, Counts(0, 0, 0, 0))
+    return _again(described, candidate, claim, "as given", chosen)
+
+
+def _read(saved: str | os.PathLike[str] | Result) -> tuple[Result, list[Path]]:
+    if isinstance(saved, Result):
+        return saved, []
+    loaded = load(saved)
+    if isinstance(loaded, Sweep):
+        raise UsageError(f"{os.fspath(saved)} holds a sweep: only the result of a check can be replayed")
+    return loaded, [Path(saved).resolve().parent]
+
+
+def _reference(result: Result) -> str:
+    if result.origin is None or result.origin.reference is None:
+        raise UsageError(
+            f"the saved result does not say where to import {result.mechanism}() from: "
+            "replay it from Python with replay(path, mechanism)"
+        )
+    return result.origin.reference
+
+
+def _changes(before: Origin | None, now: Origin) -> list[str]:
+    if before is None or not before.source or before.sha256 == now.sha256:
+        return []
+    return ["The mechanism's source has changed since the result was saved."]
+
+
+def _again(mechanism: Mechanism, candidate: Candidate, claim: PureDP, adjacency: str, settings: Settings) -> Result:
+    _try_out(mechanism, candidate.pair, settings)
+    seeds = child(settings.seed, PROOF_STREAM)
+    runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
+    with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
+        (counts,) = count_fresh(runner, [candidate], settings, report)
+    evidence = weigh(candidate, counts, claim.epsilon, settings)
+    return Result(
+        verdict=verdict_of(evidence, settings),
+        mechanism=mechanism.name,
+        claim=claim,
+        adjacency=adjacency,
+        evidence=evidence,
+        detectable_epsilon=detectable_epsilon(counts, claim.epsilon, settings.significance),
+        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=2 * settings.confirm_runs),
+        settings=settings,
+        notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
+        origin=origin_of(mechanism.function),
+        profile=profile(runner, candidate, settings),
+    )
+
+
+def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:
+    """A mechanism that now fails on every run is no fixed mechanism."""
+    runner = Runner(mechanism, pair, "batched" if mechanism.batched else "scalar", settings.on_error)
+    seeds = child(settings.seed, TRIAL_STREAM)
+    runs = runner.run(TRIAL_RUNS, TRIAL_RUNS, seeds)
+    if all(group.shape.error for side in (runs.first, runs.second) for group in side.groups):
+        try:
+            replace(runner, on_error="raise").run(1, 1, seeds)
+        except MechanismError as error:
+            raise MechanismError(f"{mechanism.name}() failed on every trial run: {error}") from error
+        raise MechanismError(f"{mechanism.name}() failed on nearly every trial run: its outputs cannot be tested")

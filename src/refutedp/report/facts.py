@@ -1,0 +1,127 @@
+"""Numbers and sentences that figures, reports and notebooks share, all computed from the counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from refutedp.claims import Claim, PureDP
+from refutedp.records import Counts, Evidence
+from refutedp.results import Result, Verdict
+from refutedp.stats import allocation, fisher
+
+CURVE_POINTS = 120
+INTERVAL = 0.95
+"""Confidence of the intervals around single rates; the verdict does not rest on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often the event happened on one input, with an exact interval for its probability."""
+
+    name: str
+    hits: int
+    runs: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The observed rate."""
+        return self.hits / max(self.runs, 1)
+
+
+def rates(counts: Counts) -> tuple[Rate, Rate]:
+    """The rates on d1 and d2 with Clopper-Pearson intervals.
+
+    >>> one, other = rates(Counts(x=5, y=0, n_x=10, n_y=10))
+    >>> round(one.low, 3), round(one.high, 3), other.low, round(other.high, 3)
+    (0.187, 0.813, 0.0, 0.308)
+    """
+    return _rate("d1", counts.x, counts.n_x), _rate("d2", counts.y, counts.n_y)
+
+
+def _rate(name: str, hits: int, runs: int) -> Rate:
+    from scipy import special
+
+    tail = (1 - INTERVAL) / 2
+    low = float(special.betaincinv(hits, runs - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(special.betaincinv(hits + 1, runs - hits, 1 - tail)) if hits < runs else 1.0
+    return Rate(name, hits, runs, low, high)
+
+
+def ratio(counts: Counts) -> float | None:
+    """The ratio of the two rates; None when the event never happened on d2."""
+    one, other = rates(counts)
+    return one.value / other.value if other.hits else None
+
+
+def p_value_at(evidence: Evidence, epsilon: float) -> float:
+    """The p-value of the same counts against another epsilon."""
+    test = fisher.log_p_value if evidence.method == "fisher" else allocation.log_p_value
+    return math.exp(test(evidence.counts, epsilon))
+
+
+def p_value_curve(evidence: Evidence, claimed: float, points: int = CURVE_POINTS) -> list[tuple[float, float]]:
+    """(test epsilon, p-value) from near zero to well beyond the claimed epsilon and the certified bound."""
+    counts = evidence.counts
+    seen = ratio(counts)
+    reach = [2 * claimed, 1.5 * max(evidence.epsilon_lower_bound, 0.0)]
+    reach.append(1.4 * math.log(seen) if seen is not None and seen > 1 else 0.0)
+    step = max(reach) / points
+    return [(i * step, p_value_at(evidence, i * step)) for i in range(1, points + 1)]
+
+
+def bound_words(claim: Claim) -> str:
+    """How the most that a claim allows on d1 follows from the rate on d2.
+
+    >>> from refutedp.claims import PureDP
+    >>> bound_words(PureDP(0.5))
+    'most the claim allows for d1: e^0.5 × d2'
+    """
+    formula = f": e^{claim.epsilon:g} × d2" if isinstance(claim, PureDP) else ""
+    return f"most the claim allows for d1{formula}"
+
+
+def percent(rate: float) -> str:
+    """A rate as a percentage that keeps its digits however small.
+
+    >>> percent(0.06157), percent(0.0000123), percent(0.0), percent(1.0)
+    ('6.16%', '0.00123%', '0%', '100%')
+    """
+    return f"{100 * rate:.3g}%"
+
+
+def in_a_sentence(result: Result) -> str:
+    """What was seen, for a person who was not there."""
+    evidence = result.evidence
+    if evidence is None:
+        return (
+            f"Every run of {result.mechanism} gave the same output, whatever the input: there is nothing to compare."
+        )
+    one, other = rates(evidence.counts)
+    allowed = math.exp(result.claim.epsilon)
+    seen = ratio(evidence.counts)
+    times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
+    start = (
+        f"The event “{evidence.event.words()}” happened in {percent(one.value)} of the fresh runs on d1 {times}. "
+        f"For adjacent inputs, the claim allows at most e^{result.claim.epsilon:g} = {allowed:.4g} times as often."
+    )
+    match result.verdict:
+        case Verdict.VIOLATION:
+            return (
+                f"{start} If the claim held, chance would show as much with probability at most {p_words(evidence)}."
+            )
+        case Verdict.INCONCLUSIVE:
+            return (
+                f"{start} That is more than chance readily explains, yet not enough for a verdict: give it more runs."
+            )
+        case Verdict.NOT_FOUND:
+            return f"{start} The claim and chance allow that: it is no violation, and no proof of privacy either."
+
+
+def p_words(evidence: Evidence) -> str:
+    """The p-value, readable however small."""
+    from refutedp.report.text import p_value_text
+
+    return p_value_text(evidence.log_p_value)

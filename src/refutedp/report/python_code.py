@@ -1,0 +1,113 @@
+"""A counterexample as Python that can be run: values as literals, the event as data, the mechanism by import."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from refutedp.errors import UsageError
+from refutedp.report.to_json import event_to_builtins
+from refutedp.results import Result
+
+
+def literal(value: Any) -> str:
+    """Python source that evaluates to an equal value, `np` being NumPy.
+
+    >>> literal([1, float("nan"), (2.0,)])
+    '[1, float("nan"), (2.0,)]'
+    """
+    if type(value) is float and not math.isfinite(value):
+        return f'float("{value!r}")'
+    if value is None or type(value) in (bool, int, float, str, bytes):
+        return repr(value)
+    if type(value) is list:
+        return f"[{', '.join(map(literal, value))}]"
+    if type(value) is tuple:
+        return f"({', '.join(map(literal, value))}{',' if len(value) == 1 else ''})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUO":
+        return f"np.array({literal(value.tolist())}, dtype={literal(str(value.dtype))})"
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        return f"np.{type(value).__name__}({literal(value.item())})"
+    raise UsageError(
+        f"a {type(value).__qualname__} cannot be written as Python source: save the result as JSON instead"
+    )
+
+
+def import_lines(result: Result, beside: Path | None = None) -> list[str]:
+    """Lines that bind the name `mechanism`; a file is found from the folder `beside`, when given."""
+    reference = None if result.origin is None else result.origin.reference
+    if reference is None:
+        raise UsageError(
+            f"{result.mechanism}() cannot be imported again: define it at the top level of a file or a module first"
+        )
+    place, _, name = reference.rpartition(":")
+    if reference.startswith("command:"):  # a program, found from the current folder like any command
+        return ["from refutedp import load_mechanism", "", f"mechanism = load_mechanism({reference!r})"]
+    if not place.endswith(".py"):
+        top, dot, rest = name.partition(".")
+        lines = [f"from {place} import {top}"]
+        return [*lines, "", f"mechanism = {top}{dot}{rest}"]
+    if beside is None:
+        return ["from refutedp import load_mechanism", "", f"mechanism = load_mechanism({reference!r})"]
+    try:
+        path = Path(os.path.relpath(Path(place).resolve(), beside.resolve())).as_posix()
+    except ValueError:  # another drive
+        path = Path(place).resolve().as_posix()
+    return [
+        "from pathlib import Path",
+        "",
+        "from refutedp import load_mechanism",
+        "",
+        f'mechanism = load_mechanism(f"{{Path(__file__).parent / {path!r}}}:{name}")',
+    ]
+
+
+def recheck_call(result: Result, indent: str = "") -> str:
+    """A call of `refutedp.recheck` with all parts written out."""
+    evidence = result.evidence
+    if evidence is None:
+        raise UsageError(f"there is no event to write down: {result.mechanism}() always gave the same output")
+    settings = result.settings
+    parts = {
+        "epsilon": literal(result.claim.epsilon),
+        "d1": literal(evidence.pair.d1),
+        "d2": literal(evidence.pair.d2),
+        "args": literal(dict(evidence.pair.arguments)),
+        "event": literal(event_to_builtins(evidence.event)),
+        "share": literal(round(evidence.candidate.share, 6)),
+        "confirm_runs": f"{settings.confirm_runs:_}",
+        "significance": literal(settings.significance),
+        "seed": literal(settings.seed),
+    }
+    if settings.method != "allocation":
+        parts["method"] = literal(settings.method)
+    if settings.epsilon_name is not None:
+        parts["epsilon_name"] = literal(settings.epsilon_name)
+    lines = [f"{indent}    {name}={value}," for name, value in parts.items()]
+    return "\n".join(["recheck(", f"{indent}    mechanism,", *lines, f"{indent})"])
+
+
+def needs_numpy(code: str) -> bool:
+    """Whether the code uses `np`."""
+    return "np." in code
+
+
+def snippet(result: Result) -> str:
+    """A script that tests the counterexample anew, as the report prints it."""
+    call = recheck_call(result)
+    try:
+        imports = import_lines(result)
+    except UsageError:
+        imports = ["mechanism = ...  # the function above"]
+    first = ["import numpy as np", ""] if needs_numpy(call) else []
+    if imports[0] == "from refutedp import load_mechanism":
+        imports[0] += ", recheck"
+    else:
+        first.append("from refutedp import recheck")
+    return "\n".join([*first, *imports, "", f"print({call})", ""])
