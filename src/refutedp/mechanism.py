@@ -34,7 +34,7 @@ class Mechanism:
     """The thing under test, with the roles of its parameters; each role is a parameter's name or None.
 
     `rng` is None for an opaque function with its own randomness; `size` is set when the author wrote a batched
-    function that returns `size` outputs a call.
+    function that returns `size` outputs a call. A mechanism with `**arguments` is `open`: it takes any option.
     """
 
     function: Callable[..., Any]
@@ -46,6 +46,7 @@ class Mechanism:
     rng: str | None
     size: str | None
     options: tuple[Option, ...]
+    open: bool = False
 
     @property
     def batched(self) -> bool:
@@ -110,6 +111,7 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
         rng=RNG_NAME if has_rng else None,
         size=SIZE_NAME if batched else None,
         options=tuple(Option(p.name, p.annotation, p.default) for p in named if p.name not in taken),
+        open=any(p.kind is p.VAR_KEYWORD for p in parameters),
     )
 
 

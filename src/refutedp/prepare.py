@@ -75,7 +75,7 @@ def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> di
     if mechanism.epsilon is not None:
         names.append(mechanism.epsilon)
     for name in args:
-        if name not in names:
+        if name not in names and not mechanism.open:
             known = f"it takes {', '.join(names)}" if names else "it takes no arguments beside its data"
             raise UsageError(f"args has '{name}', which {mechanism.name}() does not take: {known}")
     return dict(args)

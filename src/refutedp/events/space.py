@@ -160,7 +160,8 @@ def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
             chosen = sorted(ranked[: i + 1].tolist())
             return Among(feature, tuple(table.values[j] for j in chosen))
 
-        yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), len(picked), build)
+        # The order itself is chosen on these runs: any of the sets of values might have come out.
+        yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), 2 ** min(len(ranked), 24), build)
 
 
 def _whole_outputs(first: Outputs, second: Outputs) -> Iterator[Family]:

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import enum
 import numbers
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ _PLAIN: dict[type, tuple[str, Kind]] = {
 }
 _PLAIN_LABELS = frozenset(label for label, _ in _PLAIN.values())
 _MOST_LEAVES = 100_000
+_OPAQUE = (types.ModuleType, types.FunctionType, types.GeneratorType, np.random.Generator, Exception)
 
 
 def shape_of(output: Any) -> tuple[Shape, list[Any]]:
@@ -86,6 +88,12 @@ def _walk(value: Any, path: Path, leaves: list[_Leaf]) -> str:
             inner = [_walk(item, (*path, key), leaves) for key, item in items]
             special = [name for name in inner if name not in _PLAIN_LABELS]
             return f"{label}({','.join(special)})" if special else label
+    attributes = _visible_attributes(value)
+    if attributes:
+        inner = [_walk(item, (*path, key), leaves) for key, item in attributes]
+        special = [name for name in inner if name not in _PLAIN_LABELS]
+        name = type(value).__name__
+        return f"{name}({','.join(special)})" if special else name
     label, kind, plain_value = _odd_scalar(value)
     leaves.append(_Leaf(path, kind, plain_value))
     return label
@@ -109,6 +117,21 @@ def _walk_array(array: Array, path: Path, leaves: list[_Leaf]) -> str:
         leaves.append(_Leaf((*path, *index), kind, value))  # type: ignore[arg-type]
     standard = array.dtype in (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)) or kind == "str"
     return "ndarray" if standard else f"ndarray[{array.dtype}]"
+
+
+def _visible_attributes(value: Any) -> list[tuple[str, Any]]:
+    """The public attributes of an object whose contents can be compared: what a fitted model learned, for example."""
+    if isinstance(value, (enum.Enum, type, *_OPAQUE)) or not hasattr(value, "__dict__"):
+        return []
+    found = []
+    for name, item in sorted(vars(value).items()):
+        if not name.startswith("_"):
+            try:
+                _walk(item, (), [])
+            except UnsupportedOutputError:
+                continue
+            found.append((name, item))
+    return found
 
 
 def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:

@@ -73,12 +73,23 @@ def _run_batched(
             continue
         try:
             batch = mechanism.call(_copier(data)(), _copier(dict(arguments))(), rng=rng, size=size)
+            if on_error == "raise" and isinstance(batch, list):
+                _raise_first(mechanism, data, batch)
+        except MechanismError:  # a program that breaks its protocol: no output of any mechanism
+            raise
         except Exception as error:
             raised = _failed(mechanism, data, arguments, error, on_error)
             outputs.append(encode([raised] * size))
             continue
         outputs.append(_encode_batch(mechanism, batch, size))
     return outputs
+
+
+def _raise_first(mechanism: Mechanism, data: Any, batch: list[Any]) -> None:
+    """A batch may hold errors as outputs; who wants to see errors sees the first."""
+    raised = next((output for output in batch if isinstance(output, Raised)), None)
+    if raised is not None:
+        raise MechanismError(f"{mechanism.name}() reported {raised.error} (data={data!r})")
 
 
 def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:

@@ -1,0 +1,75 @@
+"""Few neighbouring inputs for mechanisms whose runs are slow: those that show most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from refutedp.errors import UsageError
+from refutedp.records import Pair
+
+MOST = 8
+
+
+def number_pairs(step: float, low: float | None, high: float | None, *, whole: bool = False) -> list[Pair]:
+    """Single numbers `step` apart: around zero, and at the ends of the range.
+
+    >>> [(pair.d1, pair.d2) for pair in number_pairs(1, 0, 10, whole=True)]
+    [(0, 1), (9, 10)]
+    """
+    kind: Callable[[float], Any] = int if whole else float
+    starts = [0.0, *([] if low is None else [low]), *([] if high is None else [high - step])]
+    pairs = []
+    for start in starts:
+        if (low is None or start >= low) and (high is None or start + step <= high):
+            pairs.append(Pair(kind(start), kind(start + step), "one step apart"))
+    return _distinct(pairs)
+
+
+def vector_pairs(step: float, length: int, *, all_differ: bool, whole: bool = False) -> list[Pair]:
+    """Query vectors: one moves by `step`, or all do."""
+    kind: Callable[[float], Any] = int if whole else float
+    flat = [kind(1)] * length
+    up, down = kind(1 + step), kind(1 - step)
+    pairs = [Pair(flat, [up, *flat[1:]], "One Above"), Pair(flat, [down, *flat[1:]], "One Below")]
+    if all_differ and length > 1:
+        pairs.append(Pair(flat, [up, *[down] * (length - 1)], "One Above Rest Below"))
+        pairs.append(Pair(flat, [up] * length, "All Above"))
+    return _distinct(pairs)
+
+
+def added_pairs(records: Sequence[Any]) -> list[Pair]:
+    """Each record added to no data, and to a few records that are all alike or all different.
+
+    >>> [(pair.d1, pair.d2) for pair in added_pairs([0])]
+    [([], [0]), ([0], [0, 0])]
+    """
+    first = records[0]
+    bases: tuple[list[Any], ...] = ([], [first], list(records[:3]))
+    pairs = [Pair(list(base), [*base, record], "one record added") for base in bases for record in records[:3]]
+    return _distinct(pairs)
+
+
+def replaced_pairs(records: Sequence[Any], size: int) -> list[Pair]:
+    """A record among `size` others, all alike, exchanged for each other one."""
+    pairs = []
+    for base in records[:2]:
+        crowd = [base] * size
+        pairs += [Pair(crowd, [record, *crowd[1:]], "one record replaced") for record in records[:4]]
+    return _distinct([pair for pair in pairs if repr(pair.d1) != repr(pair.d2)])
+
+
+def fitting(pairs: Sequence[Pair], allowed: Callable[[Any], bool], what: str) -> list[Pair]:
+    """The pairs whose inputs the library takes; a sentence when none is left."""
+    left = [pair for pair in pairs if allowed(pair.d1) and allowed(pair.d2)]
+    if not left:
+        raise UsageError(f"none of the built-in inputs fits {what}: give your own with pairs=[(d1, d2)]")
+    return left
+
+
+def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
+    """Without repetitions and mirror images, and not too many."""
+    found: dict[frozenset[str], Pair] = {}
+    for pair in pairs:
+        found.setdefault(frozenset((repr(pair.d1), repr(pair.d2))), pair)
+    return list(found.values())[:MOST]
