@@ -55,6 +55,11 @@ def test_public_names_exist_are_sorted_and_look_like_no_test():
         assert not name.lower().startswith("test")
 
 
+def test_no_module_hides_a_public_name():
+    modules = {path.stem for path in ROOT.glob("*.py")} | {path.name for path in ROOT.iterdir() if path.is_dir()}
+    assert not modules & set(refutedp.__all__)
+
+
 def test_every_public_name_is_documented():
     for name in refutedp.__all__:
         value = getattr(refutedp, name)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from refutedp.check import check
+from refutedp.checking import check
 from refutedp.claims import PureDP
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
 from refutedp.results import Result, Verdict

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from refutedp.check import check
+from refutedp.checking import check
 from refutedp.mechanisms import noisy_max_laplace, noisy_max_laplace_value
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from refutedp.budget import parse_time
-from refutedp.check import check
+from refutedp.checking import check
 from refutedp.cli import options as o
 from refutedp.cli import parse
 from refutedp.cli.running import EXIT_CODES, running

@@ -10,7 +10,7 @@ import typer
 from refutedp.cli import options as o
 from refutedp.cli.running import EXIT_CODES, running
 from refutedp.cli.writing import Files, show
-from refutedp.replay import replay
+from refutedp.replaying import replay
 from refutedp.settings import Options
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from refutedp.check import sweep
+from refutedp.checking import sweep
 from refutedp.cli import options as o
 from refutedp.cli import parse
 from refutedp.cli.running import running, say

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from refutedp.check import profile, verdict_of
+from refutedp.checking import profile, verdict_of
 from refutedp.claims import PureDP
 from refutedp.confirm import count_fresh, weigh
 from refutedp.errors import MechanismError, UsageError

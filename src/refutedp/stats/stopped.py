@@ -1,0 +1,92 @@
+"""Certified bounds at an early stop: valid whenever one stops, in every currency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
+from refutedp.records import Counts
+from refutedp.stats.anytime import LineProcess, RatioProcess
+from refutedp.stats.betting import bets_for
+from refutedp.stats.certify import Certified, certified_from
+from refutedp.stats.mixture import rate_lower_bound
+from refutedp.stats.nuisance import Frontier
+from refutedp.stats.verdict import choose_tangent, search_rates
+
+_STEPS = 80
+_STRIDE = 1.04
+
+
+def certify_stopped(
+    process: RatioProcess | LineProcess, confidence: float, claim: Claim, search: Counts
+) -> Certified:
+    """Bounds from the runs of an e-process at whatever moment it was stopped.
+
+    P1 and P2 have confidence sequences of half the error each (Beta mixtures), which give every currency. The claim's
+    own currency is sharper: the confidence sequence of the ratio for a pure claim; for others the claim is tested
+    first and then ever weaker ones, each with its own bets, up to the first that stands. Fixed-sequence testing needs
+    no correction, so that bound is never below a claim that the process has rejected at 1 - confidence.
+    """
+    counts, error = process.counts, 1 - confidence
+    guess1, guess2 = search_rates(search)
+    p1 = rate_lower_bound(counts.x, counts.n_x, error / 2, guess1)
+    p2 = 1 - rate_lower_bound(counts.n_y - counts.y, counts.n_y, error / 2, 1 - guess2)
+    front = Frontier(np.array([0.0]), np.array([p2]), np.array([p1]))
+    if isinstance(process, RatioProcess):
+        return certified_from(front, confidence, claim, max(0.0, process.epsilon_lower_bound(confidence)))
+    found = certified_from(front, confidence, claim)
+    name = _currency(claim)
+    reached = _climb(process, claim, error, search)
+    return found if name is None or reached is None else replace(found, **{name: reached})
+
+
+def _climb(process: LineProcess, claim: Claim, error: float, search: Counts) -> float | None:
+    """The parameter of the weakest claim rejected in a row, starting with the claim itself; None if that stands."""
+    if not process.rejects(error):
+        return None
+    reached = None
+    p1, p2 = search_rates(search)
+    share = process.counts.share
+    for number, (value, weaker) in enumerate(_weaker(claim)):
+        if number > 0:
+            line = choose_tangent(weaker, p1, p2, share)
+            if bets_for(line, p1, p2, share).log_wealth(process.counts) < -math.log(error):
+                break
+        reached = value
+    return reached
+
+
+def _weaker(claim: Claim) -> Iterator[tuple[float, Claim]]:
+    """The claim and ever weaker ones of its kind, on a ladder that looks at no runs."""
+    for step in range(_STEPS):
+        grow = _STRIDE**step
+        match claim:
+            case ApproxDP(epsilon=epsilon, delta=delta):
+                value = epsilon + 0.02 * step if epsilon < 0.5 else epsilon * grow
+                yield value, ApproxDP(value, delta)
+            case ZCDP(rho=rho):
+                yield rho * grow, ZCDP(rho * grow)
+            case GaussianDP(mu=mu):
+                yield mu * grow, GaussianDP(mu * grow)
+            case RenyiDP(alpha=alpha, epsilon=epsilon):
+                yield epsilon * grow, RenyiDP(alpha, epsilon * grow)
+            case _:
+                return
+
+
+def _currency(claim: Claim) -> str | None:
+    match claim:
+        case ApproxDP():
+            return "epsilon"
+        case ZCDP():
+            return "rho"
+        case GaussianDP():
+            return "mu"
+        case RenyiDP():
+            return "renyi"
+        case _:
+            return None
