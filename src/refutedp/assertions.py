@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from refutedp.checking import check
-from refutedp.claims import PureDP
+from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
 from refutedp.results import Result, Verdict
 from refutedp.settings import Options, Settings
@@ -24,7 +24,7 @@ class PrivacyViolation(AssertionError):
 
 def assert_private(
     mechanism: Any,
-    claim: PureDP | None = None,
+    claim: Claim | None = None,
     *,
     epsilon: float | None = None,
     adjacency: Adjacency = ALL_DIFFER,
@@ -69,13 +69,32 @@ def failure_text(result: Result, replay: str | None) -> str:
     return str(result) if replay is None else f"{result}\nReplay: {replay}"
 
 
+def claim_options(claim: Claim) -> list[str]:
+    """The options of `refutedp check` that state a claim.
+
+    >>> claim_options(RenyiDP(2.0, 0.5))
+    ['--renyi', '2:0.5']
+    """
+    match claim:
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
+        case ZCDP(rho=rho):
+            return ["--rho", f"{rho:g}"]
+        case GaussianDP(mu=mu):
+            return ["--mu", f"{mu:g}"]
+        case RenyiDP(alpha=alpha, epsilon=epsilon):
+            return ["--renyi", f"{alpha:g}:{epsilon:g}"]
+        case _:
+            return ["--epsilon", f"{getattr(claim, 'epsilon', 0.0):g}"]
+
+
 def _check_command(result: Result) -> str | None:
     """Without a saved file, the command that finds the same result again."""
     reference = None if result.origin is None else result.origin.reference
     evidence = result.evidence
     if reference is None or evidence is None:
         return None
-    words = ["refutedp", "check", reference, "--epsilon", f"{result.claim.epsilon:g}"]
+    words = ["refutedp", "check", reference, *claim_options(result.claim)]
     words += ["--pair", f"{evidence.pair.d1!r}|{evidence.pair.d2!r}", "--seed", str(result.settings.seed)]
     words += [word for name, value in evidence.pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]
     return " ".join(shlex.quote(word) for word in words)

@@ -10,15 +10,15 @@ from typing import Any, Unpack
 
 from refutedp.adapted import own_of
 from refutedp.budget import fit, seconds_per_run
-from refutedp.claims import PureDP, positive_number
-from refutedp.confirm import count_fresh, weigh
+from refutedp.claims import Claim, PureDP, positive_number
+from refutedp.confirm import confirm, count_fresh, judge, weigh
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
 from refutedp.mechanism import Mechanism, describe
 from refutedp.origin import origin_of
 from refutedp.prepare import Prepared, prepare
 from refutedp.profile import Profile, profile_of
-from refutedp.records import Candidate, Evidence
+from refutedp.records import Candidate, Counts, Evidence
 from refutedp.report.progress import reporting
 from refutedp.report.text import float_leak_note
 from refutedp.results import Effort, Point, Result, Sweep, Verdict
@@ -27,8 +27,9 @@ from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.search import Found, search
 from refutedp.settings import Options, Progress, Settings, settings_from
+from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
-from refutedp.stats.scoring import RatioScorer
+from refutedp.stats.verdict import is_ratio, log_p_value
 
 _HINT = 0.05
 PROFILE_STREAM, ROUNDING_STREAM = 20, 21
@@ -41,7 +42,7 @@ _CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "settings")
 
 def check(
     mechanism: Any,
-    claim: PureDP | None = None,
+    claim: Claim | None = None,
     *,
     epsilon: float | None = None,
     adjacency: Adjacency = ALL_DIFFER,
@@ -52,8 +53,9 @@ def check(
 ) -> Result:
     """Search for a counterexample to the claim, then test the best one on fresh runs.
 
-    `epsilon=0.5` is short for the claim `PureDP(0.5)`, and is handed to the mechanism when it has a parameter
-    `epsilon` or `eps`. The probability of a false alarm is at most `significance`, whatever was searched.
+    `epsilon=0.5` is short for the claim `PureDP(0.5)`. The claim's numbers are handed to the mechanism's parameters
+    of the same names: `epsilon` (or `eps`), `delta`, `rho`, `mu`, `alpha`. The probability of a false alarm is at
+    most `significance`, whatever was searched.
 
     >>> def leaky(queries, epsilon, rng):
     ...     return sum(queries) + rng.laplace(scale=1 / epsilon)      # five queries may change, noise for one
@@ -67,17 +69,16 @@ def check(
     claim, adjacency, pairs = own.defaults(claim, epsilon, adjacency, pairs)
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = _claim(claim, epsilon)
-    _require_enough(agreed.epsilon, chosen)
+    _require_enough(agreed, chosen)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        prepared = prepare(described, agreed.epsilon, adjacency, args, pairs, chosen, report)
-        chosen, prepared = _within_time(prepared, agreed.epsilon, chosen, started)
+        prepared = prepare(described, agreed, adjacency, args, pairs, chosen, report)
+        chosen, prepared = _within_time(prepared, agreed, chosen, started)
         prepared = replace(prepared, notes=(*prepared.notes, *own.notes))
-        found = search(prepared, agreed, RatioScorer(), chosen, report)
+        found = search(prepared, agreed, scorer_for(agreed, chosen.search_runs), chosen, report)
         if found.candidate is None or found.runner is None:
             return _constant(described, agreed, adjacency, found, prepared.notes, chosen)
-        (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
-        float_leak = _float_leak(found, agreed.epsilon, chosen, report)
-    evidence = weigh(found.candidate, counts, agreed.epsilon, chosen)
+        evidence = confirm(found.runner, found.candidate, agreed, chosen, report)
+        float_leak = _float_leak(found, agreed, chosen, report)
     notes = prepared.notes if float_leak is None else (*prepared.notes, float_leak_note(float_leak))
     return Result(
         verdict=verdict_of(evidence, chosen),
@@ -85,8 +86,8 @@ def check(
         claim=agreed,
         adjacency=str(adjacency),
         evidence=evidence,
-        detectable_epsilon=detectable_epsilon(counts, agreed.epsilon, chosen.significance),
-        effort=Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs),
+        detectable_epsilon=detectable(evidence, agreed, chosen),
+        effort=Effort(found.pairs, found.events, found.runs, evidence.counts.n_x + evidence.counts.n_y),
         settings=chosen,
         notes=notes,
         origin=origin_of(described.function),
@@ -95,8 +96,15 @@ def check(
     )
 
 
+def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
+    """The smallest real epsilon that this budget would have caught for the event; infinite if it cannot be told."""
+    if not is_ratio(claim):
+        return math.inf
+    return detectable_epsilon(evidence.counts, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
+
+
 def _float_leak(
-    found: Found, epsilon: float, settings: Settings, report: Callable[[Progress], None]
+    found: Found, claim: Claim, settings: Settings, report: Callable[[Progress], None]
 ) -> Evidence | None:
     """What fresh runs say of the event about rounding, if it convicts: a test of its own, beside the verdict's."""
     if found.rounding is None:
@@ -104,7 +112,7 @@ def _float_leak(
     candidate, runner = found.rounding
     brief = replace(settings, confirm_runs=min(settings.confirm_runs, ROUNDING_RUNS), method="allocation")
     (counts,) = count_fresh(runner, [candidate], brief, report, ROUNDING_STREAM)
-    evidence = weigh(candidate, counts, epsilon, brief)
+    evidence = judge(candidate, counts, claim, brief)
     return evidence if evidence.log_p_value <= math.log(settings.significance) else None
 
 
@@ -141,9 +149,9 @@ def sweep(
     notes: dict[str, None] = {}
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         for value in claims:
-            prepared = prepare(described, value, adjacency, args, pairs, chosen, report)
+            prepared = prepare(described, PureDP(value), adjacency, args, pairs, chosen, report)
             notes.update(dict.fromkeys(prepared.notes))
-            found = search(prepared, PureDP(value), RatioScorer(), chosen, report)
+            found = search(prepared, PureDP(value), RatioClaimScorer(value), chosen, report)
             efforts.append(Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs))
             if found.candidate is None or found.runner is None:
                 raise UsageError(
@@ -178,38 +186,52 @@ def _list(name: str, values: Any) -> list[Any]:
     return items
 
 
-def _claim(claim: Any, epsilon: Any) -> PureDP:
+def _claim(claim: Any, epsilon: Any) -> Claim:
     if claim is None and epsilon is None:
         raise UsageError("no claim was given: say what the mechanism promises, such as epsilon=0.5")
     if claim is None:
         return PureDP(epsilon)
-    if not isinstance(claim, PureDP):
-        raise UsageError(f"claim={claim!r} is not a claim: use PureDP(0.5), or epsilon=0.5 for short")
-    if epsilon is not None and epsilon != claim.epsilon:
+    if not isinstance(claim, Claim):
+        raise UsageError(
+            f"claim={claim!r} is not a claim: use PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP or FDP, "
+            "or epsilon=0.5 for short"
+        )
+    if epsilon is not None and epsilon != getattr(claim, "epsilon", None):
         raise UsageError(f"epsilon={epsilon!r} contradicts claim={claim!r}: give one of the two")
     return claim
 
 
-def _require_enough(epsilon: float, settings: Settings) -> None:
+def _require_enough(claim: Claim, settings: Settings) -> None:
+    """Refuse a budget that could convict nobody, and name the least that could."""
+
+    def enough(runs: int) -> bool:
+        if is_ratio(claim):
+            return can_ever_convict(runs, runs, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
+        return log_p_value(Counts(runs, 0, runs, runs), claim) <= math.log(settings.significance)
+
     n = settings.confirm_runs
-    if can_ever_convict(n, n, epsilon, settings.significance):
+    if enough(n):
         return
     least = n
-    while not can_ever_convict(least, least, epsilon, settings.significance):
+    while not enough(least):
         least *= 2
-    while can_ever_convict(least - 1, least - 1, epsilon, settings.significance):
+        if least > 10**9:
+            raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
+    while least > 1 and enough(least - 1):
         least -= 1
+    told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
     raise UsageError(
-        f"confirm_runs={n} can never convict epsilon={epsilon:g} at significance={settings.significance:g}, "
+        f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "
         f"even if every run agreed: use at least {least}"
     )
 
 
-def _within_time(prepared: Prepared, epsilon: float, settings: Settings, started: float) -> tuple[Settings, Prepared]:
+def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> tuple[Settings, Prepared]:
     """As many runs as the time limit allows, if there is one, and a note of what they could not see."""
     if settings.time_limit is None:
         return settings, prepared
     seconds = seconds_per_run(prepared.runners, settings, settings.time_limit)
+    epsilon = float(getattr(claim, "epsilon", 1.0))
     plan, note = fit(settings, epsilon, len(prepared.runners), seconds, time.monotonic() - started)
     return plan, replace(prepared, notes=(*prepared.notes, note) if note else prepared.notes)
 
@@ -225,7 +247,7 @@ def verdict_of(evidence: Evidence, settings: Settings) -> Verdict:
 
 def _constant(
     mechanism: Mechanism,
-    claim: PureDP,
+    claim: Claim,
     adjacency: Adjacency,
     found: Found,
     notes: tuple[str, ...],

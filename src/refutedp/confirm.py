@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
+from refutedp.claims import Claim
 from refutedp.records import Candidate, Counts, Evidence
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
-from refutedp.stats import allocation, fisher
+from refutedp.stats import allocation, anytime, fisher
+from refutedp.stats.anytime import LineProcess, RatioProcess
+from refutedp.stats.certify import bound_of, certify
+from refutedp.stats.stopped import certify_stopped
+from refutedp.stats.verdict import is_ratio, log_p_value
 
 CONFIRM_STREAM = 2
 
@@ -41,6 +47,108 @@ def count_fresh(
     return [reduce(add, (part[i] for part in parts)) for i in range(len(events))]
 
 
+def confirm(
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, report: Callable[[Progress], None]
+) -> Evidence:
+    """Fresh runs for one candidate, and what they say about the claim.
+
+    With `stop="early"` the runs come in growing batches and an e-process watches them: the claim is rejected as soon
+    as it may be, with false alarms at most the significance over all stops and the end together. Runs that cost a
+    call each stop there; cheap runs go on, so that the certified bound gets sharp.
+    """
+    if settings.method == "fisher" or settings.stop == "fixed":
+        (counts,) = count_fresh(runner, [candidate], settings, report)
+        return judge(candidate, counts, claim, settings)
+    total = 2 * settings.confirm_runs
+    process = anytime.start(claim, candidate.search, candidate.share, candidate.tangent)
+    done = decided = 0
+    for number, size in enumerate(anytime.batches(total)):
+        process = process.update(_batch(runner, candidate, size, number, settings))
+        done += size
+        report(Progress("confirm", done, total))
+        if not decided and process.rejects(anytime.early_alpha(settings.significance)):
+            decided = done
+            if runner.way == "scalar":
+                break
+    if decided and done < total:
+        return _stopped(process, candidate, claim, settings, decided)
+    whole = judge(candidate, process.counts, claim, settings)
+    at_end = anytime.bound_confidence(settings.significance, early=False)
+    epsilon, letter, bound = _bounds(process.counts, at_end, claim, candidate)
+    return replace(
+        whole,
+        log_p_value=anytime.log_p_at_the_end(process, whole.log_p_value),
+        rule="early" if decided else "fixed",
+        decided_after=decided or done,
+        epsilon_lower_bound=epsilon,
+        bound_letter=letter,
+        bound=bound,
+    )
+
+
+def _batch(runner: Runner, candidate: Candidate, size: int, number: int, settings: Settings) -> Counts:
+    tasks = [
+        Task(
+            runner.count,
+            ((candidate.event,), part, candidate.share, child(settings.seed, CONFIRM_STREAM, number, chunk)),
+            runner.what,
+        )
+        for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
+    ]
+    return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))
+
+
+def _stopped(
+    process: RatioProcess | LineProcess, candidate: Candidate, claim: Claim, settings: Settings, decided: int
+) -> Evidence:
+    """The evidence at an early stop: everything in it is valid whenever one stops."""
+    confidence = anytime.bound_confidence(settings.significance, early=True)
+    certified = certify_stopped(process, confidence, claim, candidate.search)
+    letter, bound = bound_of(certified, claim)
+    return Evidence(
+        candidate=candidate,
+        counts=process.counts,
+        method=settings.method,
+        log_p_value=anytime.log_p_any_time(process),
+        log_p_reverse=0.0,
+        epsilon_lower_bound=certified.epsilon,
+        confidence=1 - settings.significance,
+        rule="early",
+        decided_after=decided,
+        bound_letter=letter,
+        bound=bound,
+    )
+
+
+def judge(candidate: Candidate, counts: Counts, claim: Claim, settings: Settings) -> Evidence:
+    """The test of a fixed number of runs against the claim, in the candidate's direction."""
+    if is_ratio(claim):
+        return weigh(candidate, counts, claim.epsilon, settings)  # type: ignore[attr-defined]
+    confidence = 1 - settings.significance
+    epsilon, letter, bound = _bounds(counts, confidence, claim, candidate)
+    return Evidence(
+        candidate=candidate,
+        counts=counts,
+        method=settings.method,
+        log_p_value=log_p_value(counts, claim, candidate.tangent),
+        log_p_reverse=0.0,
+        epsilon_lower_bound=epsilon,
+        confidence=confidence,
+        decided_after=counts.n_x + counts.n_y,
+        bound_letter=letter,
+        bound=bound,
+    )
+
+
+def _bounds(counts: Counts, confidence: float, claim: Claim, candidate: Candidate) -> tuple[float, str, float]:
+    """Epsilon at the claim's delta, and the claim's own currency with its letter."""
+    if is_ratio(claim):
+        epsilon = allocation.epsilon_lower_bound(counts, confidence)
+        return epsilon, "ε", max(epsilon, 0.0)
+    certified = certify(counts, confidence, claim, candidate.tangent)
+    return certified.epsilon, *bound_of(certified, claim)
+
+
 def weigh(candidate: Candidate, counts: Counts, epsilon: float, settings: Settings) -> Evidence:
     """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction."""
     test = fisher.log_p_value if settings.method == "fisher" else allocation.log_p_value
@@ -54,4 +162,5 @@ def weigh(candidate: Candidate, counts: Counts, epsilon: float, settings: Settin
         log_p_reverse=test(reverse, epsilon),
         epsilon_lower_bound=allocation.epsilon_lower_bound(counts, confidence),
         confidence=confidence,
+        decided_after=counts.n_x + counts.n_y,
     )

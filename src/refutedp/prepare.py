@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.arguments import complete
+from refutedp.claims import Claim
 from refutedp.errors import MechanismError, UsageError
 from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace, require_adjacent
 from refutedp.inputs.patterns import pairs_for
@@ -36,7 +37,7 @@ class Prepared:
 
 def prepare(
     mechanism: Mechanism,
-    epsilon: float,
+    claim: Claim,
     adjacency: Adjacency,
     args: Mapping[str, Any] | None,
     pairs: Sequence[Any] | None,
@@ -45,8 +46,7 @@ def prepare(
 ) -> Prepared:
     """Pairs with all arguments, tried out once; every refusal is one sentence."""
     given = _check_arguments(mechanism, args)
-    if mechanism.epsilon is not None and mechanism.epsilon not in given:
-        given = {**given, mechanism.epsilon: epsilon}
+    given = {**given, **_from_claim(mechanism, claim, given)}
     bare = _pairs(adjacency, pairs, settings)
     if _wants_arrays(mechanism):
         bare = [_as_arrays(pair) for pair in bare]
@@ -64,6 +64,19 @@ def prepare(
     if refusals:
         notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
     return Prepared(mechanism, tuple(runners), tuple(notes))
+
+
+def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The claim's own numbers, for the parameters of the mechanism that are called like them."""
+    names = {option.name: option.name for option in mechanism.options if option.required}
+    if mechanism.epsilon is not None:
+        names["epsilon"] = mechanism.epsilon
+    found = {}
+    for number in ("epsilon", "delta", "rho", "mu", "alpha"):
+        name, value = names.get(number), getattr(claim, number, None)
+        if name is not None and name not in given and value is not None:
+            found[name] = value
+    return found
 
 
 def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> dict[str, Any]:

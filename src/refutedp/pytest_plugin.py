@@ -72,6 +72,13 @@ class Session:
         return None if cache is None else Path(cache.mkdir("refutedp"))
 
 
+def _claimed(result: Result) -> str:
+    from refutedp.claims import PureDP
+
+    claim = result.claim
+    return f"claimed ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else f"claimed {claim}"
+
+
 def summary_line(nodeid: str, result: Result) -> str:
     """One line: verdict, test, and the numbers behind it."""
     verdict = {
@@ -79,11 +86,13 @@ def summary_line(nodeid: str, result: Result) -> str:
         Verdict.INCONCLUSIVE: "INCONCLUSIVE",
         Verdict.NOT_FOUND: "none found",
     }[result.verdict]
-    start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed ε = {result.claim.epsilon:g}"
+    start = f"{verdict:<12} {nodeid}: {result.mechanism}, {_claimed(result)}"
     if result.evidence is None:
         return f"{start}, every run gave the same output"
-    bound = max(result.evidence.epsilon_lower_bound, 0.0)
-    return f"{start}, real ε ≥ {bound:.3g}, p-value {p_value_text(result.evidence.log_p_value)}"
+    letter, bound = result.evidence.bound_letter, max(result.evidence.epsilon_lower_bound, 0.0)
+    if letter != "ε":
+        bound = result.evidence.bound or 0.0
+    return f"{start}, real {letter} ≥ {bound:.3g}, p-value {p_value_text(result.evidence.log_p_value)}"
 
 
 def _file_name(nodeid: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.claims.base import Tangent
 from refutedp.errors import UsageError
 from refutedp.outputs import Group, Outputs
 
@@ -102,7 +103,8 @@ class Candidate:
     """What search chose: the claim is said to break as P(M(pair.d1) in event) > bound of P(M(pair.d2) in event).
 
     The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
-    runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards.
+    runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the
+    line of the claim's bound that the test aims at, for claims that are not about a ratio.
     """
 
     pair: Pair
@@ -110,6 +112,7 @@ class Candidate:
     share: float
     score: float
     search: Counts
+    tangent: Tangent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +120,9 @@ class Evidence:
     """What fresh runs say about one candidate.
 
     `log_p_value` is for the claim in the candidate's direction; `log_p_reverse` is the same test with the sides
-    exchanged (the paper's second p-value), reported and never used to convict. The bound on epsilon holds with
-    probability `confidence`, whatever the verdict.
+    exchanged (the paper's second p-value), reported and never used to convict. The bound on epsilon (at the claim's
+    delta) and `bound`, in the claim's own currency `bound_letter`, hold with probability `confidence`, whatever the
+    verdict. `rule` says what decided: the anytime-valid test after `decided_after` runs, or the test on all runs.
     """
 
     candidate: Candidate
@@ -128,6 +132,10 @@ class Evidence:
     log_p_reverse: float
     epsilon_lower_bound: float
     confidence: float
+    rule: Literal["early", "fixed"] = "fixed"
+    decided_after: int = 0
+    bound_letter: str = "ε"
+    bound: float | None = None
 
     @property
     def pair(self) -> Pair:

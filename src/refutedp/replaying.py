@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from refutedp.checking import profile, verdict_of
-from refutedp.claims import PureDP
-from refutedp.confirm import count_fresh, weigh
+from refutedp.checking import detectable, profile, verdict_of
+from refutedp.claims import Claim, PureDP, claim_from_dict
+from refutedp.confirm import confirm
 from refutedp.errors import MechanismError, UsageError
 from refutedp.loading import load_mechanism
 from refutedp.mechanism import Mechanism, describe
@@ -24,7 +24,6 @@ from refutedp.sampling.pool import engine_running
 from refutedp.sampling.runner import Runner, fastest
 from refutedp.sampling.seeds import child
 from refutedp.settings import Options, Settings, settings_from
-from refutedp.stats.power import detectable_epsilon
 
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
@@ -62,7 +61,8 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
 def recheck(
     mechanism: Any,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
+    claim: Mapping[str, Any] | Claim | None = None,
     d1: Any,
     d2: Any,
     event: Mapping[str, Any],
@@ -74,22 +74,29 @@ def recheck(
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
     The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there.
-    When `args` lacks the mechanism's epsilon, it gets the claim's.
+    `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
+    it gets the claim's.
 
     >>> from refutedp.mechanisms import histogram
     >>> at_least = {"event": "interval", "of": {"feature": "value", "path": [0]}, "low": 2.0, "high": None}
     >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000).verdict
     <Verdict.NOT_FOUND: 'not found'>
     """
-    chosen = settings_from(settings, dict(options), also=("epsilon", "d1", "d2", "event", "args", "share"))
+    chosen = settings_from(settings, dict(options), also=("epsilon", "claim", "d1", "d2", "event", "args", "share"))
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
-    claim = PureDP(epsilon)
+    agreed = _agreed(claim, epsilon)
     arguments = dict(args or {})
-    if described.epsilon is not None:
-        arguments.setdefault(described.epsilon, claim.epsilon)
+    if described.epsilon is not None and hasattr(agreed, "epsilon"):
+        arguments.setdefault(described.epsilon, agreed.epsilon)
     pair = Pair(d1, d2, "given", arguments)
     candidate = Candidate(pair, event_from_builtins(event), share, 0.0, Counts(0, 0, 0, 0))
-    return _again(described, candidate, claim, "as given", chosen)
+    return _again(described, candidate, agreed, "as given", chosen)
+
+
+def _agreed(claim: Mapping[str, Any] | Claim | None, epsilon: Any) -> Claim:
+    if isinstance(claim, Claim):
+        return claim
+    return PureDP(epsilon) if claim is None else claim_from_dict(claim)
 
 
 def _read(saved: str | os.PathLike[str] | Result) -> tuple[Result, list[Path]]:
@@ -116,21 +123,20 @@ def _changes(before: Origin | None, now: Origin) -> list[str]:
     return ["The mechanism's source has changed since the result was saved."]
 
 
-def _again(mechanism: Mechanism, candidate: Candidate, claim: PureDP, adjacency: str, settings: Settings) -> Result:
+def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: str, settings: Settings) -> Result:
     _try_out(mechanism, candidate.pair, settings)
     seeds = child(settings.seed, PROOF_STREAM)
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
     with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
-        (counts,) = count_fresh(runner, [candidate], settings, report)
-    evidence = weigh(candidate, counts, claim.epsilon, settings)
+        evidence = confirm(runner, candidate, claim, settings, report)
     return Result(
         verdict=verdict_of(evidence, settings),
         mechanism=mechanism.name,
         claim=claim,
         adjacency=adjacency,
         evidence=evidence,
-        detectable_epsilon=detectable_epsilon(counts, claim.epsilon, settings.significance),
-        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=2 * settings.confirm_runs),
+        detectable_epsilon=detectable(evidence, claim, settings),
+        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=evidence.counts.n_x + evidence.counts.n_y),
         settings=settings,
         notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
         origin=origin_of(mechanism.function),

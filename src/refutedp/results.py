@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from refutedp.claims import PureDP
+from refutedp.claims import Claim
 from refutedp.origin import Origin
 from refutedp.profile import Profile
 from refutedp.records import Evidence
@@ -51,7 +51,7 @@ class Result:
 
     verdict: Verdict
     mechanism: str
-    claim: PureDP
+    claim: Claim
     adjacency: str
     evidence: Evidence | None
     detectable_epsilon: float

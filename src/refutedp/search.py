@@ -11,20 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from refutedp.claims import PureDP
+from refutedp.claims import Claim
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
 from refutedp.events.select import Scored, Search, complexity, search_events, search_rounding
 from refutedp.prepare import Prepared
-from refutedp.records import Candidate, Counts, Event, Scorer, count_hits
+from refutedp.records import Candidate, Counts, Event, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import Runner, Runs, join
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
+from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer, share_for
+from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
+
+ClaimScorer: TypeAlias = RatioClaimScorer | LineScorer
 
 PILOT_STREAM, MAIN_STREAM, RANKING_STREAM = 10, 11, 12
 PILOT_SHARE = 10
@@ -83,7 +87,7 @@ class _Looked:
 
 
 def search(
-    prepared: Prepared, claim: PureDP, scorer: Scorer, settings: Settings, report: Callable[[Progress], None]
+    prepared: Prepared, claim: Claim, scorer: ClaimScorer, settings: Settings, report: Callable[[Progress], None]
 ) -> Found:
     """Choose the candidate."""
     everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
@@ -91,8 +95,8 @@ def search(
     look = _Round(claim, scorer, settings, len(everyone), report)
     looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
     runs = 2 * pilot_runs * len(looked)
-    rounding = _rounding(looked, claim, pilot_runs, settings)
-    if max(one.score for one in looked) > claim.epsilon:
+    rounding = _rounding(looked, look, pilot_runs)
+    if max(one.score for one in looked) > scorer.threshold:
         looked = sorted(looked, key=lambda one: -one.score)[:RACERS]
     rest = max(settings.search_runs - pilot_runs, 100)
     racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
@@ -105,7 +109,7 @@ def search(
     ranked = look.rank_anew(finalists)
     runs += 2 * look.ranking_runs * len(finalists)
     runner, scored = _choose(ranked)
-    candidate = _candidate(runner, scored, pilot_runs + rest + look.ranking_runs, settings)
+    candidate = look.candidate(runner, scored, pilot_runs + rest + look.ranking_runs)
     return Found(candidate, _oriented(runner, candidate), len(everyone), events, runs, rounding)
 
 
@@ -121,16 +125,15 @@ def _finalists(looked: Sequence[_Looked]) -> list[_Looked]:
     return finalists
 
 
-def _rounding(
-    looked: Sequence[_Looked], claim: PureDP, n: int, settings: Settings
-) -> tuple[Candidate, Runner] | None:
-    seen = [one for one in looked if one.rounding is not None and one.rounding.score > claim.epsilon]
+def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Runner] | None:
+    seen = [(one, one.rounding) for one in looked if one.rounding is not None]
     if not seen:
         return None
-    best = max(seen, key=lambda one: one.rounding.score if one.rounding is not None else -math.inf)
-    assert best.rounding is not None
-    candidate = _candidate(best.runner, best.rounding, n, settings)
-    return candidate, _oriented(best.runner, candidate)
+    one, best = max(seen, key=lambda pair: pair[1].score)
+    if best.score <= look.scorer.threshold:
+        return None
+    candidate = look.candidate(one.runner, best, n)
+    return candidate, _oriented(one.runner, candidate)
 
 
 def _oriented(runner: Runner, candidate: Candidate) -> Runner:
@@ -141,8 +144,8 @@ def _oriented(runner: Runner, candidate: Candidate) -> Runner:
 class _Round:
     """What all rounds have in common."""
 
-    claim: PureDP
-    scorer: Scorer
+    claim: Claim
+    scorer: ClaimScorer
     settings: Settings
     pairs: int
     report: Callable[[Progress], None]
@@ -179,12 +182,24 @@ class _Round:
             looked.append(_Looked(racer.number, racer.runner, found, kept, rounding))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
-                words = f"ε ≥ {best:.3g} on {racer.runner.pair.category}: {found.best[0].event.words()}"
+                shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
+                words = f"{self.scorer.words(best)} on {shown}"
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         return looked
 
-    def _bound(self, x: int, y: int, level: float) -> float:
-        return float(self.scorer.exact(np.array([x]), np.array([y]), level)[0])
+    def _bound(self, x: int, y: int, runs: int, level: float) -> float:
+        return float(self.scorer.with_runs(runs).exact(np.array([x]), np.array([y]), level)[0])
+
+    def candidate(self, runner: Runner, scored: Scored, n: int) -> Candidate:
+        """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
+        pair = runner.pair.swapped() if scored.swapped else runner.pair
+        counts = Counts(scored.x, scored.y, n, n)
+        if is_ratio(self.claim):
+            share = 0.5 if self.settings.method == "fisher" else best_share(scored.score)
+            return Candidate(pair, scored.event, share, scored.score, counts)
+        rates = search_rates(counts)
+        tangent = choose_tangent(self.claim, *rates)
+        return Candidate(pair, scored.event, share_for(tangent, *rates), scored.score, counts, tangent)
 
     @property
     def _pool(self) -> Pool:
@@ -212,7 +227,9 @@ class _Round:
         for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
             for old, (first, second) in zip(one.search.best, hits, strict=True):
                 x, y = (second, first) if old.swapped else (first, second)
-                score = min(self._bound(x + old.x, y + old.y, RANKING_LEVEL), self._bound(x, y, FRESH_LEVEL))
+                all_runs = self.settings.search_runs + self.ranking_runs
+                together = self._bound(x + old.x, y + old.y, all_runs, RANKING_LEVEL)
+                score = min(together, self._bound(x, y, self.ranking_runs, FRESH_LEVEL))
                 ranked.append((one.runner, Scored(old.event, x + old.x, y + old.y, old.swapped, score)))
         return ranked
 
@@ -223,8 +240,8 @@ def search_pair(
     n: int,
     seeds: np.random.SeedSequence,
     pairs: int,
-    claim: PureDP,
-    scorer: Scorer,
+    claim: Claim,
+    scorer: ClaimScorer,
     settings: Settings,
     subtle: tuple[Feature, ...] | None,
     keep: bool,
@@ -241,7 +258,10 @@ def search_pair(
         noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
         for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
     ]
-    least = 0.0 if settings.rarity is None else settings.rarity * runs.first.size * math.exp(claim.epsilon)
+    scorer = scorer.with_runs(runs.first.size)
+    least = 0.0
+    if settings.rarity is not None:
+        least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
     if settings.float_leaks == "convict" and subtle is None:
         groups = [*runs.first.groups, *runs.second.groups]
         subtle = (*subtle_features(groups), *rounding_features(groups))
@@ -297,12 +317,6 @@ def _length(runner: Runner) -> int:
         return len(runner.pair.d1)
     except TypeError:
         return 1
-
-
-def _candidate(runner: Runner, scored: Scored, n: int, settings: Settings) -> Candidate:
-    pair = runner.pair.swapped() if scored.swapped else runner.pair
-    share = 0.5 if settings.method == "fisher" else best_share(scored.score)
-    return Candidate(pair, scored.event, share, scored.score, Counts(scored.x, scored.y, n, n))
 
 
 def best_share(epsilon: float) -> float:

@@ -27,7 +27,9 @@ class Settings:
 
     `search_runs` are per pair and side, `confirm_runs` per side. A violation is reported when the p-value on fresh
     runs is at most `significance`; certified bounds hold with confidence 1 - significance. `method` is the exact
-    "allocation" test or the paper's "fisher". `rarity` is the paper's rule to skip events seen fewer than
+    "allocation" test or the paper's "fisher". `stop="early"` convicts as soon as an anytime-valid test does: runs
+    that are calls of Python end there, cheap lifted and batched runs go on to sharpen the certified bound; "fixed"
+    tests once, after all runs. `rarity` is the paper's rule to skip events seen fewer than
     rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets better.
     `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
     at `scheduler` or a local one. None of this changes the result.
@@ -48,6 +50,7 @@ class Settings:
     confirm_runs: int = 500_000
     significance: float = 0.001
     method: Literal["allocation", "fisher"] = "allocation"
+    stop: Literal["early", "fixed"] = "early"
     seed: int = 0
     jobs: int = 1
     engine: Literal["local", "dask", "ray"] = "local"
@@ -69,6 +72,7 @@ class Settings:
             _whole("jobs", self.jobs, least=1, why="-1 means all cores")
         _inside("significance", self.significance)
         _one_of("method", self.method, ("allocation", "fisher"))
+        _one_of("stop", self.stop, ("early", "fixed"))
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
@@ -86,6 +90,7 @@ class Options(TypedDict, total=False):
     confirm_runs: int
     significance: float
     method: Literal["allocation", "fisher"]
+    stop: Literal["early", "fixed"]
     seed: int
     jobs: int
     engine: Literal["local", "dask", "ray"]

@@ -25,6 +25,10 @@ def check_command(
             show_default=False,
         ),
     ] = None,
+    delta: o.Delta = None,
+    rho: o.Rho = None,
+    mu: o.Mu = None,
+    renyi: o.Renyi = None,
     adjacency: o.AdjacencyOption = None,
     sensitivity: o.Sensitivity = None,
     record: o.Records = None,
@@ -35,6 +39,7 @@ def check_command(
     confirm_runs: o.ConfirmRuns = 500_000,
     significance: o.Significance = 0.001,
     method: o.Method = parse.MethodName.ALLOCATION,
+    stop: o.Stop = parse.StopName.EARLY,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
     engine: o.Engine = parse.EngineName.LOCAL,
@@ -59,6 +64,7 @@ def check_command(
       refutedp check mypackage.svt:above --epsilon 1 --arg threshold=1 --jobs -1
       refutedp check counts.py:release --epsilon 1 --adjacency add-remove --record 0 --record 100
       refutedp check --command "./mechanism --flag" --epsilon 0.5 --time-limit 60s
+      refutedp check noise.py:gaussian --epsilon 1 --delta 1e-5 --adjacency one-differs
       refutedp check isvt4 --epsilon 0.5 --json result.json --html report.html
     """
     with running(quiet=quiet, verbose=verbose) as watch:
@@ -67,7 +73,7 @@ def check_command(
             named = one_target(mechanism, command)
             result = check(
                 named.function,
-                epsilon=epsilon,
+                parse.claim(epsilon, delta, rho, mu, renyi),
                 adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or ()),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
@@ -75,6 +81,7 @@ def check_command(
                 confirm_runs=confirm_runs,
                 significance=significance,
                 method=method.value,
+                stop=stop.value,
                 seed=seed,
                 jobs=jobs,
                 engine=engine.value,

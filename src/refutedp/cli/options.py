@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, MethodName
+from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, MethodName, StopName
 
 TargetName = Annotated[
     str,
@@ -40,6 +40,17 @@ TimeLimit = Annotated[
         "--time-limit", metavar="TIME", help="Fit the runs into a time such as 60s, 5m or 1h.", show_default=False
     ),
 ]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="With --epsilon: claims (epsilon, delta)-differential privacy.", show_default=False),
+]
+Rho = Annotated[float | None, typer.Option(help="Claims rho-zCDP instead of an epsilon.", show_default=False)]
+Mu = Annotated[float | None, typer.Option(help="Claims mu-Gaussian DP instead of an epsilon.", show_default=False)]
+Renyi = Annotated[
+    str | None,
+    typer.Option(metavar="ALPHA:EPS", help="Claims Rényi DP of an order, such as 2:0.5.", show_default=False),
+]
+Stop = Annotated[StopName, typer.Option(help="Convict as soon as possible, or test once after all runs.")]
 AdjacencyOption = Annotated[
     AdjacencyName | None,
     typer.Option(

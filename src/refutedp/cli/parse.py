@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import (
     ALL_DIFFER,
@@ -32,6 +33,13 @@ class AdjacencyName(enum.StrEnum):
     ONE_DIFFERS = "one-differs"
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+
+
+class StopName(enum.StrEnum):
+    """When to convict."""
+
+    EARLY = "early"
+    FIXED = "fixed"
 
 
 class MethodName(enum.StrEnum):
@@ -105,6 +113,42 @@ def _argument(text: str) -> Any:
         return literal(text)
     except ValueError:
         return text
+
+
+def claim(
+    epsilon: float | None, delta: float | None, rho: float | None, mu: float | None, renyi: str | None
+) -> Claim | None:
+    """The claim that the options state; None leaves it to the mechanism.
+
+    >>> claim(1.0, 1e-5, None, None, None)
+    ApproxDP(epsilon=1.0, delta=1e-05)
+    """
+    stated = [name for name, value in (("--rho", rho), ("--mu", mu), ("--renyi", renyi)) if value is not None]
+    if epsilon is not None or delta is not None:
+        stated.insert(0, "--epsilon" if epsilon is not None else "--delta")
+    if len(stated) > 1:
+        raise UsageError(f"{' and '.join(stated)} state different claims: give one of them")
+    if rho is not None:
+        return ZCDP(rho)
+    if mu is not None:
+        return GaussianDP(mu)
+    if renyi is not None:
+        return _renyi(renyi)
+    if delta is not None:
+        if epsilon is None:
+            raise UsageError(f"--delta {delta:g} needs an epsilon beside it, such as --epsilon 1")
+        return ApproxDP(epsilon, delta)
+    return None if epsilon is None else PureDP(epsilon)
+
+
+def _renyi(text: str) -> RenyiDP:
+    order, _, bound = text.partition(":")
+    try:
+        return RenyiDP(float(order), float(bound))
+    except ValueError as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"--renyi {text!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[Any, Any]] | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from refutedp.claims import Claim, PureDP
 from refutedp.records import Counts, Evidence
 from refutedp.results import Result, Verdict
 from refutedp.stats import allocation, fisher
+from refutedp.stats.certify import confidence_region, deltas_at
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -83,6 +86,26 @@ def bound_words(claim: Claim) -> str:
     return f"most the claim allows for d1{formula}"
 
 
+def allowed_words(claim: Claim, rate: float) -> str:
+    """What the claim allows, as a sentence."""
+    if isinstance(claim, PureDP):
+        most = math.exp(claim.epsilon)
+        return f"For adjacent inputs, the claim allows at most e^{claim.epsilon:g} = {most:.4g} times as often."
+    return f"At that rate on d2, the claim ({claim}) allows at most {percent(claim.largest(rate))} on d1."
+
+
+def certified_curve(evidence: Evidence, claim: Claim, points: int = 40) -> list[tuple[float, float, float]]:
+    """(epsilon, certified delta, claimed delta) from zero to where the certified delta ends.
+
+    All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim.
+    """
+    front = confidence_region(evidence.counts, evidence.confidence, claim, evidence.candidate.tangent)
+    most = max(1.2 * float(getattr(claim, "epsilon", 0.0)), 1.2 * max(evidence.epsilon_lower_bound, 0.0), 1.0)
+    epsilons = np.linspace(0.0, most, points)
+    certified = deltas_at(front, epsilons)
+    return [(float(e), float(d), claim.delta_at(float(e))) for e, d in zip(epsilons, certified, strict=True)]
+
+
 def percent(rate: float) -> str:
     """A rate as a percentage that keeps its digits however small.
 
@@ -100,12 +123,11 @@ def in_a_sentence(result: Result) -> str:
             f"Every run of {result.mechanism} gave the same output, whatever the input: there is nothing to compare."
         )
     one, other = rates(evidence.counts)
-    allowed = math.exp(result.claim.epsilon)
     seen = ratio(evidence.counts)
     times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
     start = (
         f"The event “{evidence.event.words()}” happened in {percent(one.value)} of the fresh runs on d1 {times}. "
-        f"For adjacent inputs, the claim allows at most e^{result.claim.epsilon:g} = {allowed:.4g} times as often."
+        f"{allowed_words(result.claim, other.value)}"
     )
     match result.verdict:
         case Verdict.VIOLATION:

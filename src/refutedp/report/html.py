@@ -13,10 +13,10 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from refutedp.claims import Claim
+from refutedp.claims import Claim, PureDP
 from refutedp.errors import UsageError
 from refutedp.profile import Profile
-from refutedp.records import Pair
+from refutedp.records import Evidence, Pair
 from refutedp.report import facts, figures
 from refutedp.report.branches import lines_of
 from refutedp.report.files import write_atomically
@@ -47,7 +47,6 @@ def report_html(result: Result) -> str:
     (True, False)
     """
     evidence = result.evidence
-    epsilon = result.claim.epsilon
     name, css = _VERDICTS[result.verdict]
     return _template().render(
         result=result,
@@ -56,9 +55,10 @@ def report_html(result: Result) -> str:
         headline=explain(result).partition("\n")[0].partition(": ")[2],
         sentence=facts.in_a_sentence(result),
         evidence=evidence,
-        epsilon=f"{epsilon:g}",
-        allowed=f"{math.exp(epsilon):.4g}",
-        bound=None if evidence is None else f"{max(evidence.epsilon_lower_bound, 0.0):.3g}",
+        claim_words=str(result.claim),
+        allowed=None if evidence is None else _allowed(result.claim, evidence),
+        bound=None if evidence is None else f"{_own_bound(result.claim, evidence):.3g}",
+        letter="ε" if evidence is None else evidence.bound_letter,
         confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         ratio=_ratio(result),
@@ -72,6 +72,7 @@ def report_html(result: Result) -> str:
         spread=_spread(result.profile, result.claim),
         curve=_curve(result),
         curve_rows=_curve_rows(result),
+        region_rows=_region_rows(result),
         source=() if result.origin is None else lines_of(result.origin.source, result.origin.line),
         snippet=_snippet(result),
         settings=[
@@ -173,15 +174,35 @@ def _spread(profile: Profile | None, claim: Claim) -> list[SpreadRow]:
     return rows
 
 
+def _region_rows(result: Result) -> list[tuple[str, str, str]]:
+    """For claims with a delta in them: certified delta beside the claimed one, at some epsilons."""
+    if result.evidence is None or isinstance(result.claim, PureDP):
+        return []
+    rows = facts.certified_curve(result.evidence, result.claim, points=11)
+    return [(f"{e:.3g}", f"{certified:.3g}", f"{claimed:.3g}") for e, certified, claimed in rows]
+
+
+def _allowed(claim: Claim, evidence: Evidence) -> str:
+    if isinstance(claim, PureDP):
+        return f"e^{claim.epsilon:g} = {math.exp(claim.epsilon):.4g} times d2"
+    return f"{facts.percent(claim.largest(evidence.counts.y / max(evidence.counts.n_y, 1)))} at d2's rate"
+
+
+def _own_bound(claim: Claim, evidence: Evidence) -> float:
+    if isinstance(claim, PureDP) or evidence.bound is None:
+        return max(evidence.epsilon_lower_bound, 0.0)
+    return evidence.bound
+
+
 def _curve(result: Result) -> Markup | None:
-    if result.evidence is None:
+    if result.evidence is None or not isinstance(result.claim, PureDP):
         return None
     drawn = figures.p_curve(result.evidence, result.claim.epsilon, result.settings.significance)
     return Markup(drawn)
 
 
 def _curve_rows(result: Result) -> list[tuple[str, str]]:
-    if result.evidence is None:
+    if result.evidence is None or not isinstance(result.claim, PureDP):
         return []
     points = facts.p_value_curve(result.evidence, result.claim.epsilon, points=10)
     epsilons = sorted({*(epsilon for epsilon, _ in points), result.claim.epsilon})

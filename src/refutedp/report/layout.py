@@ -65,6 +65,7 @@ class SavedCandidate(msgspec.Struct, frozen=True):
     share_d1: float
     score: Number
     search: SavedCounts
+    tangent: tuple[float, float] | None = None
 
 
 class SavedTest(msgspec.Struct, frozen=True):
@@ -83,6 +84,10 @@ class SavedEvidence(msgspec.Struct, frozen=True):
     test: SavedTest
     epsilon_lower_bound: Number
     confidence: float
+    rule: Literal["early", "fixed"] = "fixed"
+    decided_after: int = 0
+    bound_letter: str = "ε"
+    bound: Number | None = None
 
 
 class SavedBin(msgspec.Struct, frozen=True):

@@ -13,12 +13,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from refutedp.claims import Claim
+from refutedp.claims import Claim, PureDP
 from refutedp.errors import UsageError
 from refutedp.profile import Profile
 from refutedp.records import Evidence
 from refutedp.report.drawing import shorten
-from refutedp.report.facts import bound_words, p_value_curve
+from refutedp.report.facts import bound_words, certified_curve, p_value_curve
 from refutedp.report.files import write_atomically
 from refutedp.results import Result, Sweep
 
@@ -71,7 +71,10 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
             _histogram(left, result.profile, result.claim)
         else:
             left.set_axis_off()
-        _curve(right, result.evidence, result.claim.epsilon)
+        if isinstance(result.claim, PureDP):
+            _curve(right, result.evidence, result.claim.epsilon)
+        else:
+            _region(right, result.evidence, result.claim)
         figure.suptitle(f"{result.mechanism}: {result.claim}, {result.verdict.value}")
         _save(figure, path, kind)
     return figure
@@ -168,6 +171,21 @@ def _curve(axes: Axes, evidence: Evidence, claimed: float) -> None:
     bound = max(evidence.epsilon_lower_bound, 0.0)
     axes.axvline(bound, color="#009E73", linestyle=":", linewidth=2, label=f"certified ε ≥ {bound:.3g}")
     _p_axes(axes)
+    axes.legend(edgecolor="none", framealpha=0.9, fontsize=8)
+
+
+def _region(axes: Axes, evidence: Evidence, claim: Claim) -> None:
+    """The certified (epsilon, delta) region against the claim's curve: where it rises above, the claim is wrong."""
+    rows = certified_curve(evidence, claim)
+    epsilons = [e for e, _, _ in rows]
+    least = min((d for _, d, c in rows for d in (d, c) if d > 0), default=1e-6) / 2
+    certified = [max(d, least) for _, d, _ in rows]
+    axes.fill_between(epsilons, least, certified, color=D1, alpha=0.2, linewidth=0)
+    axes.plot(epsilons, certified, color=D1, label=f"certified δ ({100 * evidence.confidence:.6g}%)")
+    axes.plot(epsilons, [max(c, least) for _, _, c in rows], color=D2, linestyle="--", label="claimed δ")
+    axes.set_yscale("log")
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ(ε)")
     axes.legend(edgecolor="none", framealpha=0.9, fontsize=8)
 
 

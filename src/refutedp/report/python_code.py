@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.claims import Claim, PureDP
 from refutedp.errors import UsageError
 from refutedp.report.to_json import event_to_builtins
 from refutedp.results import Result
@@ -68,6 +69,12 @@ def import_lines(result: Result, beside: Path | None = None) -> list[str]:
     ]
 
 
+def _claim_part(claim: Claim) -> dict[str, str]:
+    if isinstance(claim, PureDP):
+        return {"epsilon": literal(claim.epsilon)}
+    return {"claim": literal(claim.to_dict())}
+
+
 def recheck_call(result: Result, indent: str = "") -> str:
     """A call of `refutedp.recheck` with all parts written out."""
     evidence = result.evidence
@@ -75,7 +82,7 @@ def recheck_call(result: Result, indent: str = "") -> str:
         raise UsageError(f"there is no event to write down: {result.mechanism}() always gave the same output")
     settings = result.settings
     parts = {
-        "epsilon": literal(result.claim.epsilon),
+        **_claim_part(result.claim),
         "d1": literal(evidence.pair.d1),
         "d2": literal(evidence.pair.d2),
         "args": literal(dict(evidence.pair.arguments)),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.claims import ApproxDP, Claim, PureDP, RenyiDP
 from refutedp.records import Evidence, Pair
 from refutedp.results import Result, Sweep, Verdict
 
@@ -72,22 +73,42 @@ def _arguments(pair: Pair) -> list[str]:
 def _rates(result: Result) -> list[str]:
     evidence = result.evidence
     assert evidence is not None
-    counts, epsilon = evidence.counts, result.claim.epsilon
+    counts = evidence.counts
     width = len(f"{max(counts.x, counts.y):,}")
     lines = [
         f"  on {side} it happened in {hits:>{width},} of {runs:,} fresh runs ({hits / max(runs, 1):.4%})"
         for side, hits, runs in (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
     ]
-    lines.append(f"  the claim allows a ratio of at most e^{epsilon:g} = {math.exp(epsilon):.4g}; {_ratio(evidence)}")
+    lines.append(f"  {_allowed(result.claim, evidence)}")
     lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({_method(evidence)})")
-    bound = max(evidence.epsilon_lower_bound, 0.0)
-    confidence = f"{100 * evidence.confidence:.6g}%"
-    lines.append(f"  claimed ε = {epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence")
+    if evidence.rule == "early":
+        lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
+    lines.append(f"  {_certified(result.claim, evidence)}")
     if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
         lines.append(
             f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
         )
     return lines
+
+
+def _allowed(claim: Claim, evidence: Evidence) -> str:
+    if isinstance(claim, PureDP):
+        most = math.exp(claim.epsilon)
+        return f"the claim allows a ratio of at most e^{claim.epsilon:g} = {most:.4g}; {_ratio(evidence)}"
+    rate = evidence.counts.y / max(evidence.counts.n_y, 1)
+    return f"at d2's rate the claim allows at most {claim.largest(rate):.4%} on d1"
+
+
+def _certified(claim: Claim, evidence: Evidence) -> str:
+    confidence = f"{100 * evidence.confidence:.6g}%"
+    if isinstance(claim, PureDP):
+        bound = max(evidence.epsilon_lower_bound, 0.0)
+        return f"claimed ε = {claim.epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
+    letter, bound = evidence.bound_letter, evidence.bound or 0.0
+    where = f" at δ = {claim.delta:g}" if isinstance(claim, ApproxDP) else ""
+    if isinstance(claim, RenyiDP):
+        where = f" at α = {claim.alpha:g}"
+    return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{where} with {confidence} confidence"
 
 
 def _ratio(evidence: Evidence) -> str:
@@ -102,7 +123,7 @@ def _method(evidence: Evidence) -> str:
     if evidence.method == "fisher":
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
-    return "exact random-allocation test, event and direction fixed before these runs"
+    return "exact test on randomly allocated runs, event and direction fixed before them"
 
 
 def p_value_text(log_p: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from refutedp.claims import claim_from_dict
+from refutedp.claims import Tangent, claim_from_dict
 from refutedp.errors import RefuteDPError, UsageError
 from refutedp.events.predicates import Event
 from refutedp.origin import Origin
@@ -176,6 +176,10 @@ def _from_evidence(evidence: Evidence) -> layout.SavedEvidence:
         test=_from_test(evidence),
         epsilon_lower_bound=number(evidence.epsilon_lower_bound),
         confidence=evidence.confidence,
+        rule=evidence.rule,
+        decided_after=evidence.decided_after,
+        bound_letter=evidence.bound_letter,
+        bound=None if evidence.bound is None else number(evidence.bound),
     )
 
 
@@ -188,6 +192,10 @@ def _to_evidence(saved: layout.SavedEvidence) -> Evidence:
         log_p_reverse=plain(saved.test.log_p_reverse),
         epsilon_lower_bound=plain(saved.epsilon_lower_bound),
         confidence=saved.confidence,
+        rule=saved.rule,
+        decided_after=saved.decided_after,
+        bound_letter=saved.bound_letter,
+        bound=None if saved.bound is None else plain(saved.bound),
     )
 
 
@@ -210,6 +218,7 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
         share_d1=candidate.share,
         score=number(candidate.score),
         search=_from_counts(candidate.search),
+        tangent=None if candidate.tangent is None else (candidate.tangent.slope, candidate.tangent.intercept),
     )
 
 
@@ -226,6 +235,7 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
         share=saved.share_d1,
         score=plain(saved.score),
         search=_to_counts(saved.search),
+        tangent=None if saved.tangent is None else Tangent(*saved.tangent),
     )
 
 

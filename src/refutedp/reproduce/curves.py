@@ -24,7 +24,7 @@ from refutedp.sampling.pool import engine_running
 from refutedp.search import search
 from refutedp.settings import Progress, Settings
 from refutedp.stats import allocation, fisher
-from refutedp.stats.scoring import RatioScorer
+from refutedp.stats.claim_scoring import RatioClaimScorer
 
 FORMAT = 1
 
@@ -80,9 +80,9 @@ def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress
     mechanism = describe(built_in.function)
     with engine_running("local", None):
         start = time.perf_counter()
-        prepared = prepare(mechanism, claim.epsilon, adjacency, None, None, settings, report)
+        prepared = prepare(mechanism, claim, adjacency, None, None, settings, report)
         prepared_at = time.perf_counter()
-        found = search(prepared, claim, RatioScorer(), settings, report)
+        found = search(prepared, claim, RatioClaimScorer(plan.claimed), settings, report)
         if found.candidate is None or found.runner is None:
             raise RefuteDPError(f"{built_in.name}() gave the same output on every run")
         ours = found.candidate
