@@ -30,6 +30,8 @@ from refutedp.stats.tails import log_binomial_pmf
 Floats: TypeAlias = NDArray[np.float64]
 
 _CELLS = 256
+_LOWEST = 1e-9
+"""The smallest P1 that a frontier is searched from."""
 _BLOCKS = 448
 _EXACT = 256
 """Up to so many outcomes y the incomplete beta function is affordable."""
@@ -102,6 +104,9 @@ class Region:
         _, end = clopper_pearson(self.counts.x, self.counts.n_x, 1e-12)
         low, high = np.full_like(self.low, start), np.full_like(self.low, end)
         below, above = (_probit(self.probability(p)) - target for p in (low, high))
+        # The order weighs both rates: where P2 is small, outcomes with far fewer hits on x are as extreme as these.
+        low = np.where(below > 0, _LOWEST, low)
+        below = np.where(below > 0, _probit(self.probability(low)) - target, below)
         # Where even the lowest rate is not rejected, the cell keeps zero; where the highest is, that one serves.
         floor, ceiling = below > 0, above <= 0
         for _ in range(_ROOT_STEPS):
