@@ -19,7 +19,7 @@ from refutedp.events.features import (
     Value,
 )
 from refutedp.events.leaks import Has, LastDigit, Magnitude, Residue
-from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Path, Shape
+from refutedp.outputs import CATEGORICAL, NUMERIC, Array, Group, Path, Shape
 
 Feature: TypeAlias = (
     Value
@@ -121,14 +121,20 @@ def _categories(groups: list[Group]) -> list[Scalar]:
             if kind == "none":
                 seen[("none", None)] = None
             elif kind in CATEGORICAL or (kind == "int" and column.dtype == np.int64):
-                values = np.unique(column)
+                values = _distinct(column)
                 if len(values) <= MOST_VALUES:
                     target = integers if kind == "int" else seen
-                    target.update(((kind, value), None) for value in values.tolist())
+                    target.update(((kind, value), None) for value in values)
                 elif kind == "int":
                     integers[("int", 0)] = None
     chosen = [value for _, value in seen][:MOST_VALUES]
     return chosen + ([value for _, value in integers] if len(integers) <= MOST_VALUES else [0])
+
+
+def _distinct(column: Array) -> list[Scalar]:
+    if column.dtype == np.bool_:
+        return [value for value, seen in ((False, not column.all()), (True, column.any())) if seen]
+    return np.unique(column).tolist()  # type: ignore[no-any-return]
 
 
 def _nonfinite(groups: list[Group]) -> list[Path]:

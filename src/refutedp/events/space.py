@@ -30,6 +30,8 @@ MOST_VALUES = 2048
 """Distinct values of a categorical or integer feature that are looked at one by one."""
 MOST_UNION = 64
 """Features with at most this many values also offer unions of values, ranked by likelihood ratio."""
+MOST_ENDS = 40
+"""Ends of two-sided intervals, of which there are quadratically many: a coarser grid than for one-sided ones."""
 MOST_CASES = 32
 """Categorical events, the most frequent ones, that are combined with numeric events."""
 LEAST_CASE = 10
@@ -127,7 +129,8 @@ def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -
     x = np.concatenate([below_x, len(table.x) - below_x])
     y = np.concatenate([below_y, len(table.y) - below_y])
     yield Family(x, y, count, one_sided)
-    low, high = np.triu_indices(count, 1)
+    coarse = np.arange(0, count, max(1, count // MOST_ENDS))
+    low, high = (coarse[ends] for ends in np.triu_indices(len(coarse), 1))
 
     def two_sided(i: int) -> Event:
         return Interval(feature, float(edges[low[i]]), float(edges[high[i]]), others)
@@ -209,7 +212,10 @@ def _products(
     seen = {_signature(table) for table in numbers.values()}
     for case in [distinct[hits] for hits in frequent if sum(hits) >= LEAST_CASE][:MOST_CASES]:
         kept = sides.where(case.of, case.value)
-        for number in numbers:
+        for number, whole in numbers.items():
+            # A case that leaves all of a feature's numbers, or none, adds nothing.
+            if sides.covered(number, kept) in ((0, 0), (len(whole.x), len(whole.y))):
+                continue
             inner = tabulate(sides, number, kept=kept, most_values=MOST_VALUES)
             if isinstance(inner, NumberTable) and _signature(inner) not in seen:
                 seen.add(_signature(inner))

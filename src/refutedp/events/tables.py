@@ -36,6 +36,9 @@ class NumberTable:
     complete: bool = True
 
 
+FEW_ROWS = 256
+"""So few rows are counted faster one by one than by NumPy."""
+
 Part: TypeAlias = tuple[Array | Scalar, NDArray[np.int64] | None, int]
 
 
@@ -59,6 +62,22 @@ class Sides:
         """Which rows of which groups have this value of a feature."""
         first, second = ([equal(column, value) for column in side] for side in self.columns(feature))
         return _nonempty(first), _nonempty(second)
+
+    def covered(self, feature: Feature, kept: tuple[Kept, Kept]) -> tuple[int, int]:
+        """How many of the kept runs on either side have the feature."""
+        sizes = []
+        for outputs, columns, chosen in zip(self.outputs, self.columns(feature), kept, strict=True):
+            total = 0
+            for number, mask in chosen:
+                group = outputs.groups[number]
+                if columns[number] is None:
+                    continue
+                if mask is True:
+                    total += group.size
+                else:
+                    total += int(np.count_nonzero(mask) if group.weights is None else group.weights[mask].sum())
+            sizes.append(total)
+        return sizes[0], sizes[1]
 
     def parts(self, feature: Feature, kept: tuple[Kept, Kept] | None = None) -> tuple[list[Part], list[Part]]:
         """The feature's values on either side, in the kept rows only."""
@@ -145,6 +164,16 @@ def _count(
 ) -> None:
     if not isinstance(column, np.ndarray):
         counts.setdefault((isinstance(column, bool), column), [0, 0])[side] += size
+        return
+    if column.dtype == np.bool_ and weights is None:
+        true = int(np.count_nonzero(column))
+        for value, hit in ((True, true), (False, len(column) - true)):
+            if hit:
+                counts.setdefault((True, value), [0, 0])[side] += hit
+        return
+    if weights is not None and len(column) <= FEW_ROWS:
+        for value, weight in zip(column.tolist(), weights.tolist(), strict=True):
+            counts.setdefault((isinstance(value, bool), value), [0, 0])[side] += weight
         return
     if weights is None:
         values, hits = np.unique(column, return_counts=True)

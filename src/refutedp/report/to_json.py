@@ -155,6 +155,7 @@ def _to_sweep(saved: SavedSweep) -> Sweep:
                 log_p_reverse=plain(point.test.log_p_reverse),
                 epsilon_lower_bound=plain(curve.epsilon_lower_bound),
                 confidence=curve.confidence,
+                decided_after=counts.n_x + counts.n_y,
             )
             points.append(Point(curve.claimed_epsilon, point.test_epsilon, evidence))
     return Sweep(

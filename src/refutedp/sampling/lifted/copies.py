@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import dis
 import functools
 import random
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.sampling.lifted.branches import HELPERS, joined_code
+from refutedp.sampling.lifted.bytecode import instructions
 from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.refusal import CannotLift
 
@@ -147,7 +147,7 @@ def _refuse_outer_state(function: types.FunctionType) -> None:
     """Refuse `nonlocal` variables of an outer function: they outlive the call."""
     outer = function.__code__.co_freevars
     for part in nested_codes(function.__code__):
-        for instruction in dis.get_instructions(part):
+        for instruction in instructions(part):
             if instruction.opname == "STORE_DEREF" and instruction.argval in outer:
                 raise CannotLift(f"it keeps state between calls, in '{instruction.argval}' of an outer function")
 
@@ -181,7 +181,7 @@ def names_read_for(code: types.CodeType, attribute: str) -> set[str]:
     found: set[str] = set()
     for part in nested_codes(code):
         previous = None
-        for instruction in dis.get_instructions(part):
+        for instruction in instructions(part):
             if instruction.opname == "LOAD_ATTR" and instruction.argval == attribute and previous is not None:
                 found.add(previous)
             loads = instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")
@@ -194,7 +194,7 @@ def names_only_called(code: types.CodeType) -> set[str]:
     called: set[str] = set()
     read: set[str] = set()
     for part in nested_codes(code):
-        for instruction in dis.get_instructions(part):
+        for instruction in instructions(part):
             if instruction.opname == "LOAD_GLOBAL":
                 # Since Python 3.11 the low bit says that the value is about to be called.
                 (called if (instruction.arg or 0) & 1 else read).add(instruction.argval)

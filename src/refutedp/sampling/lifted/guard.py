@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.sampling.lifted.bytecode import instructions
 from refutedp.sampling.lifted.refusal import is_internal
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
@@ -98,7 +99,7 @@ class Watch:
                 return f"{_FORBIDDEN_NAMES[name]} ('{name}' in {code.co_name})"
         before: list[dis.Instruction] = []
         line = code.co_firstlineno
-        for instruction in dis.get_instructions(code):
+        for instruction in instructions(code):
             if instruction.opname in ("CACHE", "EXTENDED_ARG"):
                 continue
             line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
