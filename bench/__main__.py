@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-STUDIES = ("bounds", "calibration", "symbolic", "speed")
+STUDIES = ("bounds", "calibration", "claims", "gaussian_gap", "symbolic", "speed")
 
 
 def main() -> None:

@@ -39,11 +39,11 @@ FINALISTS = 3
 """Pairs whose best events are ranked anew."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
-RANKING_LEVEL = 0.005
+RANKING_LEVEL = 0.02
 """Level of the bounds that rank the finalists: strict enough for luck among dozens, mild enough for rare events."""
 FRESH_LEVEL = 0.02
 """Level of the same bounds on the fresh runs alone."""
-_NEAR = 0.01
+_NEAR = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def count_events(
 
 
 def _choose(ranked: list[tuple[Runner, Scored]]) -> tuple[Runner, Scored]:
-    """The best event of all; among those within a hundredth of it, the one that is shortest to explain."""
+    """The best event of all; among those within three thousandths of it, the one that is shortest to explain."""
     top = max(scored.score for _, scored in ranked)
     near = [(r, s) for r, s in ranked if s.score >= top - _NEAR * abs(top)]
     return min(near, key=lambda rs: (_length(rs[0]) + complexity(rs[1].event), -rs[1].score))
