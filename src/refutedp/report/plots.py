@@ -184,6 +184,7 @@ def _region(axes: Axes, evidence: Evidence, claim: Claim) -> None:
     axes.plot(epsilons, certified, color=D1, label=f"certified δ ({100 * evidence.confidence:.6g}%)")
     axes.plot(epsilons, [max(c, least) for _, _, c in rows], color=D2, linestyle="--", label="claimed δ")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # the style reads no formulas
     axes.set_xlabel("ε")
     axes.set_ylabel("δ(ε)")
     axes.legend(edgecolor="none", framealpha=0.9, fontsize=8)

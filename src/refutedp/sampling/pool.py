@@ -7,6 +7,7 @@ call runs on whatever backend is configured there, and `engine="dask"` or `"ray"
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -79,7 +80,10 @@ class Pool:
             _end_workers()
             raise
         finally:
-            results.close()
+            # joblib warns of results that nobody will use; who stops a check knows.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
 
 
 def _call(task: Task[T]) -> T:
