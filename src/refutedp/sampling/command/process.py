@@ -152,7 +152,7 @@ class Program:
         if not chunk:
             self._selector.unregister(descriptor)
         if descriptor == self._stdout:
-            # Beyond the longest line the verdict is settled: what else comes while its last words are read is dropped.
+            # Beyond the longest line the verdict is settled: what comes while its last words are read is dropped.
             if len(self._received) <= LONGEST_LINE:
                 self._received += chunk
             self._output_open = bool(chunk)
