@@ -18,7 +18,8 @@ def test_mistakes_are_refuted_with_arguments_found(mechanism, epsilon):
     by_hand = {"threshold": 1} if mechanism in (isvt1, isvt2) else {"threshold": 1, "bound": 1}
     given = check(mechanism, epsilon=epsilon, args=by_hand, **BUDGET)
     bounds = [epsilon_lower_bound(result.evidence.counts, 0.95) for result in (found, given)]
-    # Within ten percent of arguments picked by hand, with room for the spread of a bound from one search to another.
+    # One seed at a small budget: bounds vary by several percent from search to search, so this only catches arguments
+    # that are clearly worse. `python -m bench.found_arguments` compares means at default budgets.
     assert bounds[0] >= 0.8 * bounds[1]
 
 
