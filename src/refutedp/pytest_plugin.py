@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from refutedp.assertions import PrivacyViolation, assert_private
 from refutedp.errors import RefuteDPError, UsageError
@@ -116,8 +117,8 @@ def check_returned(item: pytest.Function) -> None:
     assert_private(mechanism, *marker.args, **options)
 
 
-def failure_repr(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:
-    """The text that stands in place of a traceback; None for what should keep one."""
+def failure_repr(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> ReprExceptionInfo | None:
+    """What stands in place of a traceback, and its first line for pytest's summary; None for what should keep one."""
     error = excinfo.value
     if not isinstance(error, (PrivacyViolation, RefuteDPError)):
         return None
@@ -126,4 +127,7 @@ def failure_repr(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]
         return None  # an error of RefuteDP that a test met in another way: its trace is worth seeing
     frames = [entry for entry in excinfo.traceback if Path(str(entry.path)) == item.path]
     where = f"{short_path(item.path)}:{frames[-1].lineno + 1}: " if frames else f"{item.nodeid}: "
-    return f"{where}{error}" if isinstance(error, RefuteDPError) else f"{where}the claim is refuted\n\n{error}"
+    text = f"{where}{error}" if isinstance(error, RefuteDPError) else f"{where}the claim is refuted\n\n{error}"
+    # A plain string would be repeated whole in the summary wherever the variable CI is set.
+    first = ReprFileLocation(str(item.path), frames[-1].lineno + 1 if frames else 1, str(error).partition("\n")[0])
+    return ReprExceptionInfo(ReprTraceback([ReprEntryNative([text + "\n"])], None, "native"), first)

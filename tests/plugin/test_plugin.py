@@ -79,6 +79,15 @@ def test_the_replay_command_works(suite):
     assert "VIOLATION: noisy_max" in done.stdout
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["here", "xdist"])
+def test_a_build_server_reads_the_counterexample_once(suite, monkeypatch, workers):
+    monkeypatch.setenv("CI", "true")  # pytest then prints whole messages in its summary
+    text = run(suite, "-k", "test_leak and not factory", *workers).stdout.str()
+    assert text.count("on d1 it happened in") == 1
+    (line,) = re.findall(r"^FAILED .*", text, re.M)
+    assert line.endswith("VIOLATION: noisy_max does not satisfy 0.5-differential privacy.")
+
+
 def test_reports_are_written_where_asked(suite):
     run(suite, "-n", "2", "--refutedp-report", "reports")
     names = sorted(path.suffix for path in (suite.path / "reports").iterdir())

@@ -75,15 +75,27 @@ class Pool:
         parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
         results = parallel(delayed(_call)(task) for task in tasks)
         try:
-            yield from results
+            while True:
+                with _unwarned():
+                    try:
+                        result = next(results)
+                    except StopIteration:
+                        return
+                yield result
         except KeyboardInterrupt:
             _end_workers()
             raise
         finally:
-            # joblib warns of results that nobody will use; who stops a check knows.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with _unwarned():
                 results.close()
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """joblib warns of results that nobody will use; who stops a check knows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _call(task: Task[T]) -> T:
