@@ -1,7 +1,10 @@
 """Same seed, same counts: on one core, two, a Dask cluster, and after a worker was killed in mid-run."""
 
+import importlib
 import os
 import signal
+import socket
+import sys
 import threading
 import time
 
@@ -10,7 +13,7 @@ import numpy as np
 import pytest
 
 from refutedp import MechanismError, UsageError, check
-from refutedp.sampling.pool import Pool, Task
+from refutedp.sampling.pool import Pool, Task, engine_running
 
 SMALL = {"epsilon": 1.0, "lengths": (3,), "search_runs": 4000, "confirm_runs": 20_000, "lift": False}
 
@@ -60,6 +63,11 @@ def die_once(path):
     return os.path.basename(path)
 
 
+def die(driver):
+    assert os.getpid() != driver
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_worker_that_dies_once_costs_a_retry(tmp_path):
     tasks = [Task(die_once, (str(tmp_path / "mark"),), "die_once"), Task(square, (3,), "square")]
     assert list(Pool(jobs=2).run(tasks)) == ["mark", 9]
@@ -83,7 +91,7 @@ def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     tasks = [Task(runner.run, (50, 50, child(0, i)), runner.what) for i, runner in enumerate(runners)]
     results = Pool(jobs=2).run(tasks)
     assert next(results).first.size == 50
-    with pytest.raises(MechanismError, match=r"ran segfault\(\) on \[1, 1\] and \[2, 1\] died twice"):
+    with pytest.raises(MechanismError, match=r"ran segfault\(\) on \[1, 1\] and \[2, 1\] died more than once"):
         next(results)
 
 
@@ -95,9 +103,15 @@ def slow(queries, epsilon, rng):
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install refutedp[dask]")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as running:
+    import dask
+
+    with (
+        # A task may kill two workers, not four, before Dask gives it up: each takes seconds to start again.
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as running,
+    ):
         yield running
 
 
@@ -106,39 +120,173 @@ def test_a_dask_cluster_counts_the_same(cluster, one_core):
     assert evidence == one_core
 
 
+def test_dask_under_joblib_parallel_config(cluster, one_core):
+    from distributed import Client
+
+    with Client(cluster.scheduler_address), joblib.parallel_config(backend="dask"):
+        assert check(scalar, **SMALL).evidence == one_core
+
+
+def test_a_mechanism_that_kills_its_dask_worker_is_named(cluster):
+    tasks = [Task(square, (2,), "square"), Task(die, (os.getpid(),), "die() on [2, 1]"), Task(square, (3,), "square")]
+    with engine_running("dask", cluster.scheduler_address):
+        results = Pool(engine="dask").run(tasks)
+        assert next(results) == 4
+        with pytest.raises(MechanismError, match=r"ran die\(\) on \[2, 1\] died more than once"):
+            next(results)
+
+
+def test_a_module_that_dask_workers_have_not_is_a_sentence(cluster, tmp_path, monkeypatch):
+    with engine_running("dask", cluster.scheduler_address):
+        _a_missing_module("dask", tmp_path, monkeypatch)
+
+
+def test_a_dask_cluster_without_workers_is_a_sentence(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install refutedp[dask]")
+    monkeypatch.setattr("refutedp.sampling.on_dask._WORKERS_WITHIN", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty,
+        pytest.raises(UsageError, match="has no workers"),
+    ):
+        check(scalar, engine="dask", scheduler=empty.scheduler_address, **SMALL)
+
+
 def test_a_dask_worker_killed_in_mid_run_changes_nothing(cluster):
-    expected = check(slow, **SMALL).evidence.counts
+    smaller = {**SMALL, "search_runs": 1000, "confirm_runs": 10_000}
+    expected = check(slow, **smaller).evidence.counts
     pids = [worker.pid for worker in cluster.workers.values()]
+    over = threading.Event()
+    in_mid_run = []
 
     def kill():
         time.sleep(1.0)
         os.kill(pids[0], signal.SIGKILL)
+        in_mid_run.append(not over.is_set())
 
     killer = threading.Thread(target=kill)
     killer.start()
-    evidence = check(slow, engine="dask", scheduler=cluster.scheduler_address, **SMALL).evidence
+    evidence = check(slow, engine="dask", scheduler=cluster.scheduler_address, **smaller).evidence
+    over.set()
     killer.join()
+    assert in_mid_run == [True]
     assert evidence.counts == expected
 
 
-def test_ray_counts_the_same(one_core):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install refutedp[ray]")
+@pytest.fixture(scope="module")
+def ray_cluster():
+    """Ray as a check starts it; the checks inside find it running, use it and leave it running."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install refutedp[ray]")
+    with engine_running("ray", None):
+        yield ray
+    assert not ray.is_initialized()
+
+
+def test_ray_counts_the_same(ray_cluster, one_core):
     assert check(scalar, engine="ray", **SMALL).evidence == one_core
+    assert ray_cluster.is_initialized()
+
+
+def test_ray_under_joblib_parallel_config(ray_cluster, one_core):
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    with joblib.parallel_config(backend="ray"):
+        assert check(scalar, **SMALL).evidence == one_core
+
+
+def test_ray_on_the_command_line(ray_cluster, capfd):
+    # Before the tests that kill workers: Ray tells of these on stdout, seconds later, and has no option to stop it.
+    from refutedp.cli import main
+
+    words = ["check", "histogram_wrong_scale", "--epsilon=2.5", "--search-runs=999", "--confirm-runs=4000", "--quiet"]
+    said = []
+    for engine in ("local", "ray"):
+        with pytest.raises(SystemExit) as stop:
+            main([*words, "--engine", engine])
+        said.append((stop.value.code, *capfd.readouterr()))
+    assert said[0] == said[1]
+    assert said[0][2] == ""
+
+
+def test_a_ray_worker_killed_in_mid_run_changes_nothing(ray_cluster, one_core, tmp_path):
+    marks, here = [tmp_path / "search", tmp_path / "later"], os.getpid()
+
+    def killed(queries, epsilon, rng):
+        noise = rng.laplace(scale=0.7 / epsilon)
+        # In the middle of a chunk, once in the first chunks and once when that is over.
+        for mark in marks:
+            if noise > 3 and os.getpid() != here and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return queries[0] + noise
+
+    assert check(killed, engine="ray", **SMALL).evidence.counts == one_core.counts
+    assert all(mark.exists() for mark in marks)
+
+
+def test_a_mechanism_that_kills_its_ray_worker_is_named(ray_cluster):
+    tasks = [Task(square, (2,), "square"), Task(die, (os.getpid(),), "die() on [2, 1]"), Task(square, (3,), "square")]
+    results = Pool(engine="ray").run(tasks)
+    assert next(results) == 4
+    with pytest.raises(MechanismError, match=r"ran die\(\) on \[2, 1\] died more than once"):
+        next(results)
+
+
+def test_a_module_that_ray_workers_have_not_is_a_sentence(ray_cluster, tmp_path, monkeypatch):
+    _a_missing_module("ray", tmp_path, monkeypatch)
+
+
+def _a_missing_module(engine, folder, monkeypatch):
+    (folder / f"only_here_{engine}.py").write_text("def here(): pass")
+    monkeypatch.syspath_prepend(str(folder))
+    module = importlib.import_module(f"only_here_{engine}")
+    with pytest.raises(UsageError, match=f"cannot import what the mechanism needs .*only_here_{engine}"):
+        list(Pool(engine=engine).run([Task(module.here, (), "here()")]))
+
+
+def test_an_error_on_ray_is_the_mechanisms_own(ray_cluster):
+    with pytest.raises(ZeroDivisionError, match=r"^integer division or modulo by zero$"):
+        list(Pool(engine="ray").run([Task(divmod, (1, 0), "divmod")]))
 
 
 @pytest.mark.parametrize("engine", ["dask", "ray"])
 def test_a_missing_engine_names_what_to_install(engine, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "distributed" if engine == "dask" else "ray", None)
     with pytest.raises(UsageError, match=rf'pip install "refutedp\[{engine}\]"'):
         check(scalar, engine=engine, **SMALL)
 
 
-def test_a_scheduler_that_does_not_answer_is_a_sentence():
-    pytest.importorskip("distributed", reason="Dask is not installed: pip install refutedp[dask]")
-    with pytest.raises(UsageError, match="does not answer as a Dask scheduler"):
-        check(scalar, engine="dask", scheduler="tcp://127.0.0.1:1", **SMALL)
+@pytest.mark.parametrize(("engine", "kind"), [("dask", "Dask scheduler"), ("ray", "Ray cluster")])
+def test_a_scheduler_that_does_not_answer_is_a_sentence_soon(engine, kind, monkeypatch):
+    name = "distributed" if engine == "dask" else "ray"
+    module = pytest.importorskip(name, reason=f"{name} is not installed: pip install refutedp[{engine}]")
+    if engine == "ray":
+        monkeypatch.setattr(module, "is_initialized", lambda: False)
+    start = time.monotonic()
+    with pytest.raises(UsageError, match=rf"scheduler='127.0.0.1:1' does not answer as a {kind}: .*refused"):
+        check(scalar, engine=engine, scheduler="127.0.0.1:1", **SMALL)
+    with pytest.raises(UsageError, match=rf"scheduler='nonsense' must be the address of a {kind}"):
+        check(scalar, engine=engine, scheduler="nonsense", **SMALL)
+    assert time.monotonic() - start < 5
+
+
+def test_another_server_is_no_ray_cluster(monkeypatch):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install refutedp[ray]")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(UsageError, match="something else listens there"):
+            check(scalar, engine="ray", scheduler=address, **SMALL)
+        thread.join()
 
 
 def test_seeds_do_not_depend_on_the_order_of_chunks():

@@ -1,7 +1,7 @@
 """Chunks on one core, many, or a cluster: results come in order and do not depend on where they were computed.
 
-Everything goes through joblib. `jobs` picks the number of local processes; under `joblib.parallel_config` the same
-call runs on whatever backend is configured there, and `engine="dask"` or `"ray"` configures one for the call.
+`jobs` picks the number of local processes of joblib; under `joblib.parallel_config` the same call runs on whatever
+backend is configured there, and `engine="dask"` or `"ray"` configures one for the call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from refutedp.errors import MechanismError, UsageError
+from refutedp.errors import MechanismError
+from refutedp.sampling.on_dask import run_on_dask, use_dask
+from refutedp.sampling.on_ray import run_on_ray, use_ray
 
 T = TypeVar("T")
 Engine: TypeAlias = Literal["local", "dask", "ray"]
@@ -54,6 +56,14 @@ class Pool:
             for task in tasks:
                 yield task()
             return
+        backend = _backend()
+        if self.engine == "ray" or type(backend).__name__ == "RayBackend":
+            yield from run_on_ray(tasks, _crashed)
+            return
+        if self.engine == "dask" or type(backend).__name__ == "DaskDistributedBackend":
+            client = None if self.engine == "dask" else backend.client
+            yield from run_on_dask(client, tasks, _crashed)
+            return
         done = 0
         for attempt in (1, 2):
             try:
@@ -71,7 +81,7 @@ class Pool:
     def _parallel(self, tasks: Sequence[Task[T]]) -> Iterator[T]:
         from joblib import Parallel, delayed
 
-        jobs = None if _configured() or self.engine != "local" else self.jobs
+        jobs = None if _configured() else self.jobs
         parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
         results = parallel(delayed(_call)(task) for task in tasks)
         try:
@@ -112,6 +122,13 @@ def _configured() -> bool:
     return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
 
 
+def _backend() -> Any:
+    """The backend that the caller chose with `joblib.parallel_config`, or joblib's own."""
+    from joblib.parallel import get_active_backend
+
+    return get_active_backend()[0]
+
+
 def _worker_died() -> type[BaseException]:
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -133,58 +150,27 @@ def _alone(task: Task[T]) -> T:
     try:
         return executor.submit(_call, task).result()  # type: ignore[no-any-return]
     except TerminatedWorkerError:
-        raise MechanismError(
-            f"the process that ran {task.what} died twice, which only a crash in native code or a lack of memory "
-            "can do: run the mechanism on these inputs by itself to see it"
-        ) from None
+        raise _crashed(task) from None
     finally:
         executor.shutdown(wait=False, kill_workers=True)
 
 
+def _crashed(task: Task[Any]) -> MechanismError:
+    return MechanismError(
+        f"the process that ran {task.what} died more than once, which only a crash in native code or a lack of "
+        "memory can do: run the mechanism on these inputs by itself to see it"
+    )
+
+
 @contextmanager
 def engine_running(engine: Engine, scheduler: str | None) -> Iterator[None]:
-    """For the block, joblib runs on a Dask or Ray cluster: the one at `scheduler`, or its own on this machine."""
+    """For the block, a Dask or Ray cluster is there for tasks: the one at `scheduler`, or its own on this machine."""
     if engine == "local":
         yield
         return
     with ExitStack() as stack:
         if engine == "dask":
-            _use_dask(stack, scheduler)
+            use_dask(stack, scheduler)
         else:
-            _use_ray(stack, scheduler)
-        from joblib import parallel_config
-
-        stack.enter_context(parallel_config(backend=engine))
+            use_ray(stack, scheduler)
         yield
-
-
-def _use_dask(stack: ExitStack, scheduler: str | None) -> None:
-    try:
-        from distributed import Client, get_client
-    except ImportError:
-        raise UsageError('engine="dask" needs Dask: pip install "refutedp[dask]"') from None
-    if scheduler is None:
-        try:
-            get_client()
-            return
-        except ValueError:
-            pass
-    try:
-        stack.enter_context(Client(scheduler, timeout="10s", set_as_default=True))  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UsageError(f"scheduler={scheduler!r} does not answer as a Dask scheduler: {error}") from None
-
-
-def _use_ray(stack: ExitStack, scheduler: str | None) -> None:
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError:
-        raise UsageError('engine="ray" needs Ray: pip install "refutedp[ray]"') from None
-    if not ray.is_initialized():
-        try:
-            ray.init(address=scheduler, log_to_driver=False, configure_logging=False)
-        except (ConnectionError, ValueError) as error:
-            raise UsageError(f"scheduler={scheduler!r} does not answer as a Ray cluster: {error}") from None
-        stack.callback(ray.shutdown)
-    register_ray()
