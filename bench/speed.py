@@ -1,23 +1,28 @@
-"""Speed as ratios, all measured in one run, best of several: `python -m bench.speed [REPEATS]`.
+"""Speed as ratios, all measured in one run, best of several: `python -m bench.speed [REPEATS] [--hundred-million]`.
 
 A point is one check at the paper's budgets: all pairs, 100,000 search runs a pair and side, 500,000 confirmation runs
 a side, on one core. "noise" is the time NumPy needs to draw the noise of exactly those runs, "loop" the time of
-calling the function for each of them, extrapolated from a part.
+calling the function for each of them, extrapolated from a part. All are processor time, so that neighbours on the
+machine do not count. With --hundred-million, only a check with 10^8 confirmation runs a side is measured.
 """
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.array_style import ARRAY_STYLE
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Pair, check, sweep
 from refutedp.inputs.patterns import pairs_for
 from refutedp.mechanisms import PAPER, BuiltIn
@@ -26,25 +31,45 @@ SEARCH, CONFIRM = 100_000, 500_000
 EPSILON = 0.7
 
 
+CLAIMED = (0.2, 0.7, 1.5)
+
+
 def main(repeats: int = 3) -> None:
     _points(repeats)
+    _array_style(repeats)
     _growth()
     _cores()
 
 
 def _points(repeats: int) -> None:
     print(f"One point at the paper's budgets, ε0 = {EPSILON}, one core, best of {repeats}")
-    head = f"{'mechanism':<28}{'point':>8}{'noise':>8}{'loop':>9}{'/noise':>8}{'loop/':>7}{'sweep/':>8}{'memory':>9}"
-    print(head)
+    print(
+        f"{'mechanism':<28}{'point':>8}{'noise':>8}{'loop':>9}{'/noise':>8}{'loop/':>7}"
+        f"{'sweep/':>8}{'/checks':>9}{'memory':>9}"
+    )
     for built_in in PAPER:
         row = _in_a_process("measure_point", built_in.name, repeats)
         print(
             f"{built_in.name:<28}{row['point']:>7.2f}s{row['noise']:>7.2f}s{row['loop']:>8.1f}s"
             f"{row['point'] / row['noise']:>7.1f}x{row['loop'] / row['point']:>6.0f}x"
-            f"{row['sweep'] / row['point']:>7.1f}x{row['memory']:>6.0f} MB",
+            f"{row['sweep'] / row['point']:>7.1f}x{row['sweep'] / row['checks']:>8.2f}x{row['memory']:>6.0f} MB",
             flush=True,
         )
-    print("/noise: point over noise; loop/: loop over point; sweep/: 3 claimed ε by 23 test ε over one point")
+    print("/noise: point over noise; loop/: loop over point; sweep/: 3 claimed ε by 23 test ε over one point;")
+    print("/checks: the same over one check at each claimed ε, for a point at one ε may cost less than at another")
+
+
+def _array_style(repeats: int) -> None:
+    print("\nThe same for functions that draw and compute on arrays; cap: loop over noise, which no point can pass")
+    print(f"{'mechanism':<28}{'point':>8}{'noise':>8}{'loop':>9}{'/noise':>8}{'loop/':>7}{'cap':>7}")
+    for function in ARRAY_STYLE:
+        row = _in_a_process("measure_array_style", function.__name__, repeats)
+        print(
+            f"{function.__name__:<28}{row['point']:>7.2f}s{row['noise']:>7.2f}s{row['loop']:>8.1f}s"
+            f"{row['point'] / row['noise']:>7.1f}x{row['loop'] / row['point']:>6.0f}x"
+            f"{row['loop'] / row['noise']:>6.0f}x",
+            flush=True,
+        )
 
 
 def _in_a_process(function: str, *arguments: Any) -> dict[str, float]:
@@ -61,13 +86,30 @@ def measure_point(name: str, repeats: int) -> dict[str, float]:
     point = _best(repeats, lambda: check(built_in.function, epsilon=EPSILON, **common))
     memory = _peak_memory()
     tests = np.round(np.arange(0.2, 2.5, 0.1), 1)
-    curve = _best(1, lambda: sweep(built_in.function, claimed=[0.2, 0.7, 1.5], test=tests, **common))
-    sides = _sides(built_in)
+    curve = _best(2, lambda: sweep(built_in.function, claimed=CLAIMED, test=tests, **common))
+    checks = sum(_best(2, lambda e=e: check(built_in.function, epsilon=e, **common)) for e in CLAIMED)  # type: ignore[misc]
+    raw = _raw(built_in.function, _sides(built_in), repeats)
+    return {"point": point, "memory": memory, "sweep": curve, "checks": checks, **raw}
+
+
+def measure_array_style(name: str, repeats: int) -> dict[str, float]:
+    function = next(f for f in ARRAY_STYLE if f.__name__ == name)
+    check(function, epsilon=EPSILON, search_runs=1000, confirm_runs=1000, progress=False)
+    point = _best(
+        repeats,
+        lambda: check(function, epsilon=EPSILON, search_runs=SEARCH, confirm_runs=CONFIRM, progress=False),
+    )
+    sides: list[Side] = [(data, {}) for pair in pairs_for(ALL_DIFFER) for data in (pair.d1, pair.d2)]
+    return {"point": point, **_raw(function, sides, repeats)}
+
+
+def _raw(function: Callable[..., Any], sides: list[Side], repeats: int) -> dict[str, float]:
+    """The seconds of the noise and of the loop for the runs of a point."""
     confirm = max(sides, key=lambda side: len(side[0]))
-    noise = sum(_noise(built_in, side, SEARCH, repeats) for side in sides)
-    noise += 2 * _noise(built_in, confirm, CONFIRM, repeats)
-    loop = sum(_loop(built_in, side, SEARCH) for side in sides) + 2 * _loop(built_in, confirm, CONFIRM)
-    return {"point": point, "noise": noise, "loop": loop, "memory": memory, "sweep": curve}
+    noise = sum(_noise(function, side, SEARCH, repeats) for side in sides)
+    noise += 2 * _noise(function, confirm, CONFIRM, repeats)
+    loop = sum(_loop(function, side, SEARCH) for side in sides) + 2 * _loop(function, confirm, CONFIRM)
+    return {"noise": noise, "loop": loop}
 
 
 def _peak_memory() -> float:
@@ -95,42 +137,46 @@ def _sides(built_in: BuiltIn) -> list[Side]:
 
 
 class _Counting:
-    """A generator that counts how many draws of each kind a run makes."""
+    """A generator that counts how many numbers of each kind a run draws."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self.draws: dict[str, int] = {}
+        self.calls: dict[str, dict[str, Any]] = {}
 
     def __getattr__(self, law: str) -> Callable[..., Any]:
         def draw(*args: Any, **kwargs: Any) -> Any:
-            self.draws[law] = self.draws.get(law, 0) + 1
-            return getattr(self._rng, law)(*args, **kwargs)
+            drawn = getattr(self._rng, law)(*args, **kwargs)
+            self.draws[law] = self.draws.get(law, 0) + int(np.size(drawn))
+            self.calls[law] = {"args": args, **{k: v for k, v in kwargs.items() if k != "size"}}
+            return drawn
 
         return draw
 
 
-def _noise(built_in: BuiltIn, side: Side, runs: int, repeats: int) -> float:
+def _noise(function: Callable[..., Any], side: Side, runs: int, repeats: int) -> float:
     """Seconds NumPy takes to draw, in arrays of one draw for every run, what `runs` runs draw on average."""
     counting = _Counting(0)
     sample = 300
     for _ in range(sample):
-        built_in.function(side[0], epsilon=EPSILON, rng=counting, **side[1])
+        function(side[0], epsilon=EPSILON, rng=counting, **side[1])
     rng = np.random.default_rng(0)
     total = 0.0
     for law, count in counting.draws.items():
-        draw = getattr(rng, law)
-        each = _best(repeats, lambda draw=draw: draw(scale=2.0, size=50_000))  # type: ignore[misc]
+        given = dict(counting.calls[law])
+        draw = partial(getattr(rng, law), *given.pop("args"), **given, size=50_000)
+        each = _best(repeats, draw)
         total += each * (count / sample) * runs / 50_000
     return total
 
 
-def _loop(built_in: BuiltIn, side: Side, runs: int) -> float:
+def _loop(function: Callable[..., Any], side: Side, runs: int) -> float:
     rng = np.random.default_rng(0)
     part = 400
 
     def some() -> None:
         for _ in range(part):
-            built_in.function(side[0], epsilon=EPSILON, rng=rng, **side[1])
+            function(side[0], epsilon=EPSILON, rng=rng, **side[1])
 
     return _best(2, some) / part * runs
 
@@ -172,15 +218,63 @@ def plain_svt(queries: list[float], epsilon: float, rng: np.random.Generator) ->
 
 
 def measure_cores(jobs: int) -> dict[str, float]:
+    """Seconds on the clock, and the processor time of this process and its busiest worker one after the other.
+
+    The latter is more than the clock would show if the machine had nothing else to do, and does not count neighbours.
+    """
     options: dict[str, Any] = {"search_runs": 10_000, "confirm_runs": 100_000, "lift": False, "progress": False}
     check(plain_svt, epsilon=EPSILON, jobs=jobs, **{**options, "search_runs": 200, "confirm_runs": 200})
-    return {"seconds": _best(2, lambda: check(plain_svt, epsilon=EPSILON, jobs=jobs, **options), time.perf_counter)}
+    before = _processor_times()
+    start = time.perf_counter()
+    check(plain_svt, epsilon=EPSILON, jobs=jobs, **options)
+    seconds = time.perf_counter() - start
+    spent = {process: after - before.get(process, 0.0) for process, after in _processor_times().items()}
+    own = spent.pop(os.getpid())
+    return {"seconds": seconds, "processor": own + max(spent.values(), default=0.0)}
+
+
+def _processor_times() -> dict[int, float]:
+    """Seconds of processor time of this process and of its children, by process id."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    times = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if os.getpid() in (int(path.parent.name), int(fields[1])):
+            times[int(path.parent.name)] = (int(fields[11]) + int(fields[12])) / ticks
+    return times
 
 
 def _cores() -> None:
-    one, two = (_in_a_process("measure_cores", jobs)["seconds"] for jobs in (1, 2))
-    print(f"\nScalar path (not lifted): {one:.2f}s on one core, {two:.2f}s on two, {one / two:.2f}x faster")
+    one, two = (_in_a_process("measure_cores", jobs) for jobs in (1, 2))
+    print(
+        f"\nScalar path (not lifted): {one['seconds']:.2f}s on one core, {two['seconds']:.2f}s on two, "
+        f"{one['seconds'] / two['seconds']:.2f}x faster by the clock (load average: {os.getloadavg()[0]:.1f}); "
+        f"{one['processor'] / two['processor']:.2f}x by processor time of the main process and its busiest worker"
+    )
+
+
+def hundred_million() -> None:
+    """10^8 confirmation runs a side by the command line, as a user would: its progress, time and peak memory."""
+    command = ["check", "refutedp.mechanisms:noisy_max_laplace", "--epsilon", str(EPSILON)]
+    code = (
+        "import sys, time\nfrom bench.speed import _peak_memory\nfrom refutedp.cli import main\n"
+        f"try:\n    main({[*command, '--confirm-runs', str(10**8)]!r})\nfinally:\n"
+        "    print(f'{time.process_time():.0f}s of processor time, at most {_peak_memory():.0f} MB', file=sys.stderr)"
+    )
+    print("refutedp", *command, "--confirm-runs", 10**8, flush=True)
+    # The exit code is the verdict.
+    subprocess.run([sys.executable, "-c", code], check=False)
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m bench.speed")
+    parser.add_argument("repeats", type=int, nargs="?", default=3)
+    parser.add_argument("--hundred-million", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.hundred_million:
+        hundred_million()
+    else:
+        main(chosen.repeats)

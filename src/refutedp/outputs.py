@@ -65,7 +65,9 @@ class Group:
     @property
     def size(self) -> int:
         """How many runs the group stands for."""
-        return self.rows if self.weights is None else int(self.weights.sum())
+        if self.weights is None:
+            return self.rows
+        return int(self.weights[0]) if len(self.weights) == 1 else int(self.weights.sum())
 
 
 @dataclass(frozen=True, slots=True)

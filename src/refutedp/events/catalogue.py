@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -46,9 +47,10 @@ MOST_VALUES = 16
 """Distinct categorical values whose number of occurrences is looked at."""
 
 
-def features_for(groups: list[Group], reference: tuple[Scalar, ...] | None) -> list[Feature]:
-    """Every feature that could tell these outputs apart, plain ones first."""
+def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) -> list[Feature]:
+    """Every feature that could tell these outputs apart, plain ones first; `references` are noise-free outputs."""
     shapes = {group.shape for group in groups}
+    further: list[Feature] = []
     found: list[Feature] = []
     if len({(shape.label, shape.error) for shape in shapes}) > 1:
         found.append(Type())
@@ -66,12 +68,12 @@ def features_for(groups: list[Group], reference: tuple[Scalar, ...] | None) -> l
         found += [Statistic(name) for name in ("mean", "min", "max")]
     if any(len(shape.kinds) > 1 for shape in containers):
         found += [Count(value) for value in _categories(groups)]
-        if reference is not None and len(reference) > 1:
-            found.append(Hamming(reference))
+        found += [Hamming(reference) for reference in references[:1] if len(reference) > 1]
+        further += [Hamming(reference) for reference in references[1:] if len(reference) > 1]
         found += [Has(key) for key in _keys_that_vary(containers)[:MOST_COORDINATES]]
     found += [Special(path) for path in _nonfinite(groups)[:MOST_COORDINATES]]
     found += [Residue(m, path) for path in _integers(groups)[:MOST_SUBTLE] for m in MODULI]
-    return found
+    return found + further
 
 
 def subtle_features(groups: list[Group]) -> list[Feature]:
@@ -133,7 +135,8 @@ def _categories(groups: list[Group]) -> list[Scalar]:
 
 def _distinct(column: Array) -> list[Scalar]:
     if column.dtype == np.bool_:
-        return [value for value, seen in ((False, not column.all()), (True, column.any())) if seen]
+        true = np.count_nonzero(column)
+        return [value for value, seen in ((False, true < len(column)), (True, true > 0)) if seen]
     return np.unique(column).tolist()  # type: ignore[no-any-return]
 
 

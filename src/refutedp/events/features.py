@@ -135,7 +135,13 @@ class Count(BaseFeature, frozen=True, tag="count"):
             if kind == "none":
                 total = total + int(self.value is None)
             elif kind == _kind_of(self.value):
-                total = total + (column == self.value).astype(np.int64)
+                same = column == self.value
+                # A leaf that is the same in all rows, as most leaves of a path are, costs no column of integers.
+                hits = np.count_nonzero(same)
+                if hits == len(same):
+                    total = total + 1
+                elif hits:
+                    total = total + same.astype(np.int64)
         return total
 
     def words(self) -> str:

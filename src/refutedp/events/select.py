@@ -93,19 +93,23 @@ def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: 
     ends = np.cumsum(sizes)
     share = significance / len(found)
     level = np.repeat([share / family.tries for family in found], sizes)
-    ranked: list[tuple[float, int, bool]] = []
+    scores, numbers, turned = [], [], []
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
         rough = scorer.rough(high, low, level)
         rough[(high + low) < max(least_hits, 1)] = -np.inf
         picked = _top(rough, low)
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
-        ranked += [(score, index, swapped) for score, index in zip(exact.tolist(), picked.tolist(), strict=True)]
-    ranked.sort(key=lambda row: (-row[0], row[1]))
+        scores.append(exact)
+        numbers.append(picked)
+        turned.append(np.full(len(picked), swapped))
+    score_of, number_of, swapped_of = np.concatenate(scores), np.concatenate(numbers), np.concatenate(turned)
+    order = np.lexsort((number_of, -score_of))
+    family_of = ends.searchsorted(number_of, side="right")
+    ranked = zip(*(column[order].tolist() for column in (score_of, number_of, swapped_of, family_of)), strict=True)
     chosen: list[Scored] = []
     taken: Counter[int] = Counter()
-    for score, index, swapped in ranked:
-        family = int(np.searchsorted(ends, index, side="right"))
+    for score, index, swapped, family in ranked:
         if len(chosen) == keep or not math.isfinite(score):
             break
         if taken[family] < _MOST_OF_A_FAMILY:

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.events.catalogue import Feature, features_for
+from refutedp.events.edges import edges_of, repeated_numbers
 from refutedp.events.features import Scalar, Value
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
-from refutedp.events.tables import (
-    Hits,
-    NumberTable,
-    Sides,
-    ValueTable,
-    edges_of,
-    repeated_numbers,
-    tabulate,
-)
+from refutedp.events.tables import Hits, NumberTable, Sides, Signature, ValueTable, signature, tabulate
 from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Outputs
 
 MOST_VALUES = 2048
@@ -62,10 +56,9 @@ def families(
     in the inputs, which a mechanism may let through.
     """
     groups = [*first.groups, *second.groups]
-    chosen = [features_for(groups, reference) for reference in (*references, None)]
-    features = list(dict.fromkeys(feature for some in (*chosen, subtle) for feature in some))
+    features = list(dict.fromkeys((*features_for(groups, references), *subtle)))
     sides = Sides(first, second)
-    tables = {f: tabulate(sides, f, most_values=MOST_VALUES) for f in features}
+    tables = {f: tabulate(sides, sides.parts(f), most_values=MOST_VALUES) for f in features}
     for feature, table in tables.items():
         yield from _of_feature(feature, table)
         if isinstance(feature, Value) and isinstance(table, NumberTable):
@@ -81,7 +74,7 @@ def families_of(first: Outputs, second: Outputs, features: Sequence[Feature]) ->
     """The families of these features alone."""
     sides = Sides(first, second)
     for feature in features:
-        yield from _of_feature(feature, tabulate(sides, feature, most_values=MOST_VALUES))
+        yield from _of_feature(feature, tabulate(sides, sides.parts(feature), most_values=MOST_VALUES))
 
 
 def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Iterator[Family]:
@@ -97,10 +90,11 @@ def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Ite
 
 
 def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
-    edges = edges_of(table)
+    sharp, repeated = repeated_numbers(table)
+    edges = edges_of(table, sharp)
     if len(edges):
         yield from _between(feature, edges, table)
-    yield from _equal_to(feature, table, repeated_numbers(table, most=64))
+    yield from _equal_to(feature, table, repeated)
     if not table.complete:
         x, y = np.array([len(table.x)]), np.array([len(table.y)])
         yield Family(x, y, 1, lambda i: Interval(feature, None, None))
@@ -109,8 +103,8 @@ def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
 def _equal_to(feature: Feature, table: NumberTable, values: NDArray[np.float64]) -> Iterator[Family]:
     """Exactly one of these numbers."""
     if len(values):
-        x = np.searchsorted(table.x, values, "right") - np.searchsorted(table.x, values)
-        y = np.searchsorted(table.y, values, "right") - np.searchsorted(table.y, values)
+        x = table.x.searchsorted(values, "right") - table.x.searchsorted(values)
+        y = table.y.searchsorted(values, "right") - table.y.searchsorted(values)
         yield Family(x, y, len(values), lambda i: Equals(feature, float(values[i])))
 
 
@@ -119,7 +113,7 @@ def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -
 
     There are far more of the latter, so luck has an easier game there, and they must show more.
     """
-    below_x, below_y = np.searchsorted(table.x, edges), np.searchsorted(table.y, edges)
+    below_x, below_y = table.x.searchsorted(edges), table.y.searchsorted(edges)
     count, others = len(edges), not table.complete
 
     def one_sided(i: int) -> Event:
@@ -129,14 +123,21 @@ def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -
     x = np.concatenate([below_x, len(table.x) - below_x])
     y = np.concatenate([below_y, len(table.y) - below_y])
     yield Family(x, y, count, one_sided)
-    coarse = np.arange(0, count, max(1, count // MOST_ENDS))
-    low, high = (coarse[ends] for ends in np.triu_indices(len(coarse), 1))
+    low, high = _two_ends(count)
 
     def two_sided(i: int) -> Event:
         return Interval(feature, float(edges[low[i]]), float(edges[high[i]]), others)
 
     if len(low):
         yield Family(below_x[high] - below_x[low], below_y[high] - below_y[low], len(low), two_sided)
+
+
+@lru_cache(maxsize=64)
+def _two_ends(count: int) -> tuple[Hits, Hits]:
+    """All pairs low < high on a coarse grid of `count` edges."""
+    coarse = np.arange(0, count, max(1, count // MOST_ENDS))
+    low, high = np.triu_indices(len(coarse), 1)
+    return coarse[low], coarse[high]
 
 
 def _integer_intervals(feature: Feature, table: ValueTable) -> Family:
@@ -209,24 +210,24 @@ def _products(
         for i in np.argsort(-(table.x + table.y), kind="stable")[:MOST_CASES]:
             distinct.setdefault((int(table.x[i]), int(table.y[i])), Equals(feature, table.values[i]))
     frequent = sorted(distinct, key=lambda hits: -sum(hits))
-    seen = {_signature(table) for table in numbers.values()}
+    seen: set[Signature] = {table.signature for table in numbers.values()}
     for case in [distinct[hits] for hits in frequent if sum(hits) >= LEAST_CASE][:MOST_CASES]:
         kept = sides.where(case.of, case.value)
         for number, whole in numbers.items():
             # A case that leaves all of a feature's numbers, or none, adds nothing.
+            if not sides.has_numbers(number, kept):
+                continue
             if sides.covered(number, kept) in ((0, 0), (len(whole.x), len(whole.y))):
                 continue
-            inner = tabulate(sides, number, kept=kept, most_values=MOST_VALUES)
-            if isinstance(inner, NumberTable) and _signature(inner) not in seen:
-                seen.add(_signature(inner))
+            parts = sides.parts(number, kept)
+            # Most products single out what was seen before: that shows before the numbers are sorted.
+            if signature(sides, parts) in seen:
+                continue
+            inner = tabulate(sides, parts, most_values=MOST_VALUES)
+            if isinstance(inner, NumberTable) and inner.signature not in seen:
+                seen.add(inner.signature)
                 for family in _intervals(number, inner):
                     yield Family(family.x, family.y, family.tries, _both(case, family.build))
-
-
-def _signature(table: NumberTable) -> tuple[float, ...]:
-    """Tables of the same numbers have the same signature, and hardly any others do."""
-    ends = (side[[0, -1]] if len(side) else () for side in (table.x, table.y))
-    return (len(table.x), len(table.y), *(float(end) for pair in ends for end in pair))
 
 
 def _both(case: Equals, build: Callable[[int], Event]) -> Callable[[int], Event]:

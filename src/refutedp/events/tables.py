@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from refutedp.events.predicates import Mask, equal
 from refutedp.outputs import Array, Group, Outputs
 
 Hits: TypeAlias = NDArray[np.int64]
+Signature: TypeAlias = tuple[float, ...]
+"""How many numbers there are on either side, and the least and the largest of each."""
 Kept: TypeAlias = list[tuple[int, Mask]]
 """Groups by number, with the rows of each that are kept; groups of which nothing is kept are left out."""
 
@@ -35,6 +38,12 @@ class NumberTable:
     y: NDArray[np.float64]
     complete: bool = True
 
+    @property
+    def signature(self) -> Signature:
+        """Tables of the same numbers have the same signature, and hardly any others do."""
+        ends = (side[[0, -1]] if len(side) else () for side in (self.x, self.y))
+        return (len(self.x), len(self.y), *(float(end) for pair in ends for end in pair))
+
 
 FEW_ROWS = 256
 """So few rows are counted faster one by one than by NumPy."""
@@ -49,19 +58,40 @@ class Sides:
         self.outputs = (first, second)
         self.runs = first.size + second.size
         self._columns: dict[Feature, tuple[list[Array | Scalar], ...]] = {}
+        self._numeric: dict[Feature, tuple[set[int], set[int]]] = {}
+        self._whole: set[int] = set()
+        self._ends: dict[int, tuple[float, float]] = {}
 
     def columns(self, feature: Feature) -> tuple[list[Array | Scalar], ...]:
         """The feature's column in every group of either side."""
         known = self._columns.get(feature)
         if known is None:
-            known = tuple([feature.column(group) for group in side.groups] for side in self.outputs)
+            known = tuple([_shared(feature.column(group)) for group in side.groups] for side in self.outputs)
             self._columns[feature] = known
+            self._whole.update(id(column) for side in known for column in side)
+        return known
+
+    def ends(self, column: Array) -> tuple[float, float]:
+        """The least and the largest number of a column, nan if it holds nan; found once for each whole column."""
+        known = self._ends.get(id(column))
+        if known is None:
+            known = float(column.min()), float(column.max())
+            if id(column) in self._whole:
+                self._ends[id(column)] = known
         return known
 
     def where(self, feature: Feature, value: Scalar) -> tuple[Kept, Kept]:
         """Which rows of which groups have this value of a feature."""
         first, second = ([equal(column, value) for column in side] for side in self.columns(feature))
         return _nonempty(first), _nonempty(second)
+
+    def has_numbers(self, feature: Feature, kept: tuple[Kept, Kept]) -> bool:
+        """Whether the feature is a number in some of the kept rows."""
+        numeric = self._numeric.get(feature)
+        if numeric is None:
+            first, second = ({i for i, c in enumerate(side) if _is_numeric(c)} for side in self.columns(feature))
+            numeric = self._numeric[feature] = (first, second)
+        return any(number in where for where, chosen in zip(numeric, kept, strict=True) for number, _ in chosen)
 
     def covered(self, feature: Feature, kept: tuple[Kept, Kept]) -> tuple[int, int]:
         """How many of the kept runs on either side have the feature."""
@@ -91,6 +121,18 @@ class Sides:
         return found
 
 
+def _shared(column: Array | Scalar) -> Array | Scalar:
+    """One value where a column of truth values or integers holds the same in all rows: most leaves of a path do."""
+    if not isinstance(column, np.ndarray) or column.dtype not in (np.bool_, np.int64) or not len(column):
+        return column
+    if len(column) == 1:
+        return column.item()  # type: ignore[no-any-return]
+    if column.dtype == np.bool_:
+        true = np.count_nonzero(column)
+        return True if true == len(column) else column if true else False
+    return int(column[0]) if column[0] == column[-1] and (column == column[0]).all() else column
+
+
 def _nonempty(masks: list[Mask]) -> Kept:
     return [(i, mask) for i, mask in enumerate(masks) if mask is not False and (mask is True or np.any(mask))]
 
@@ -105,11 +147,29 @@ def _part(group: Group, column: Array | Scalar, mask: Mask) -> Part | None:
     return (column[mask] if isinstance(column, np.ndarray) else column), weights, size
 
 
+def signature(sides: Sides, parts: tuple[list[Part], list[Part]]) -> Signature | None:
+    """The signature that a table of these parts would have, unless it takes a table to tell."""
+    sizes: list[float] = []
+    ends: list[float] = []
+    for side in parts:
+        numbers = [part for part in side if _is_numeric(part[0])]
+        if not all(isinstance(c, np.ndarray) and c.dtype == np.float64 and w is None for c, w, _ in numbers):
+            return None
+        sizes.append(sum(size for _, _, size in numbers))
+        if numbers:
+            least, largest = zip(*(sides.ends(column) for column, _, _ in numbers), strict=True)  # type: ignore[arg-type]
+            if math.isnan(sum(least) + sum(largest)):
+                # Tables leave nan out.
+                return None
+            ends += [min(least), max(largest)]
+    return (*sizes, *ends) if ends else None
+
+
 def tabulate(
-    sides: Sides, feature: Feature, *, kept: tuple[Kept, Kept] | None = None, most_values: int
+    sides: Sides, parts: tuple[list[Part], list[Part]], *, most_values: int
 ) -> ValueTable | NumberTable | None:
-    """The table of one feature; None when no output has it or its values are too many to list and no numbers."""
-    parts_x, parts_y = sides.parts(feature, kept)
+    """The table of `parts`; None when there are none, or when their values are too many to list and no numbers."""
+    parts_x, parts_y = parts
     everything = parts_x + parts_y
     if not everything:
         return None
@@ -117,8 +177,8 @@ def tabulate(
         parts_x, parts_y = ([p for p in parts if _is_numeric(p[0])] for parts in (parts_x, parts_y))
         return _numbers(parts_x, parts_y, sides.runs)
     counts: dict[tuple[bool, Scalar], list[int]] = {}
-    for side, parts in enumerate((parts_x, parts_y)):
-        for column, weights, size in parts:
+    for side, those in enumerate((parts_x, parts_y)):
+        for column, weights, size in those:
             _count(counts, side, column, weights, size)
     if len(counts) > most_values:
         return _numbers(parts_x, parts_y, sides.runs) if all(_is_numeric(c) for c, _, _ in everything) else None
@@ -151,7 +211,9 @@ def _sorted_numbers(parts: list[Part]) -> NDArray[np.float64]:
             numbers.append(np.repeat(np.asarray(column, dtype=np.float64), weights))
     if not numbers:
         return np.empty(0)
-    joined = np.sort(np.concatenate(numbers))
+    joined = np.sort(numbers[0]) if len(numbers) == 1 else np.concatenate(numbers)
+    if len(numbers) > 1:
+        joined.sort()
     return joined[: np.searchsorted(joined, np.nan)] if len(joined) and np.isnan(joined[-1]) else joined
 
 
@@ -183,70 +245,3 @@ def _count(
         np.add.at(hits, inverse, weights)
     for value, hit in zip(values.tolist(), hits.tolist(), strict=True):
         counts.setdefault((isinstance(value, bool), value), [0, 0])[side] += hit
-
-
-_TAIL = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
-
-
-def _levels(count: int) -> NDArray[np.float64]:
-    """Where the data-driven grid has its points: quantiles, dense in the tails for the sake of rare events.
-
-    The fewer numbers there are, the fewer points: a fine grid on few numbers offers luck, not information.
-    """
-    middle = int(np.clip(np.sqrt(count) / 4, 5, 33))
-    tail = [level for level in _TAIL if level * count >= 1]
-    return np.array([0.0, *tail, *np.linspace(0.03, 0.97, middle), *(1 - level for level in reversed(tail)), 1.0])
-
-
-def edges_of(table: NumberTable, *, most: int = 128) -> NDArray[np.float64]:
-    """Endpoints for intervals: quantiles of both sides, rounded to as few digits as their distance allows.
-
-    Where numbers repeat (clamped or integer outputs), the repeated numbers and their right neighbours are endpoints
-    too, so that intervals can hold or leave out exactly them.
-
-    >>> edges_of(NumberTable(np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]))).tolist()[:2]
-    [0.0, 5e-324]
-    """
-    pooled = np.concatenate([table.x, table.y])
-    if len(pooled) == 0:
-        return pooled
-    repeated = repeated_numbers(table, most=most // 4)
-    quantiles = [
-        side[np.minimum((_levels(len(side)) * len(side)).astype(np.int64), len(side) - 1)]
-        for side in (table.x, table.y)
-        if len(side)
-    ]
-    smooth = np.unique(np.concatenate(quantiles))
-    smooth = smooth[np.isfinite(smooth)]
-    rounded = _rounded(smooth[~np.isin(smooth, repeated)])
-    atoms = np.concatenate([repeated, np.nextafter(repeated, np.inf)])
-    return np.unique(np.concatenate([rounded, atoms[np.isfinite(atoms)]]))
-
-
-def repeated_numbers(table: NumberTable, *, most: int) -> NDArray[np.float64]:
-    """The numbers that occur again and again, most frequent first choice, in increasing order."""
-    found: dict[float, int] = {}
-    for side in (table.x, table.y):
-        same = side[1:] == side[:-1]
-        if not same.any():
-            continue
-        values, counts = np.unique(side[1:][same], return_counts=True)
-        often = counts >= max(2, len(side) // 5000)
-        for value, count in zip(values[often].tolist(), counts[often].tolist(), strict=True):
-            found[value] = found.get(value, 0) + count
-    top = sorted(found, key=lambda value: -found[value])[:most]
-    return np.array(sorted(top), dtype=np.float64)
-
-
-def _rounded(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(edges) < 2:
-        return edges
-    gaps = np.diff(edges)
-    nearest = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
-    decimals = np.clip(np.ceil(-np.log10(np.maximum(nearest, 1e-300) * 0.5)), -300, 300).astype(int)
-    out = edges.copy()
-    for places in np.unique(decimals):
-        if abs(places) <= 15:
-            here = decimals == places
-            out[here] = np.round(edges[here], places)
-    return np.unique(out)

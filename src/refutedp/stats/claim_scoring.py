@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from refutedp.claims import Claim, Tangent
 from refutedp.records import Level
 from refutedp.stats.likelihood import deviance
-from refutedp.stats.scoring import RatioScorer
+from refutedp.stats.scoring import RatioScorer, normal_quantiles
 from refutedp.stats.verdict import is_ratio
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -90,9 +90,7 @@ class LineScorer:
         return f"beyond the claim; about {math.ceil(60 / score**2):,} runs would convict"
 
     def _scaled(self, z: Floats, x: Ints, level: Level) -> Floats:
-        from scipy import special
-
-        return np.where(x > 0, (z + special.ndtri(level)) / math.sqrt(self.runs), -np.inf)
+        return np.where(x > 0, (z + normal_quantiles(level)) / math.sqrt(self.runs), -np.inf)
 
     def _table(self) -> tuple[Floats, Floats]:
         return np.array([line.slope for line in self.lines]), np.array([line.intercept for line in self.lines])

@@ -18,6 +18,7 @@ import __future__
 import ast
 import functools
 import inspect
+import itertools
 import textwrap
 import types
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ from typing import Any
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted import calls
+from refutedp.sampling.lifted.bytecode import instructions, nested_codes
 from refutedp.sampling.lifted.scalar import Scalar
 
 ASSIGN = "__refutedp_assign__"
@@ -41,7 +44,10 @@ _BIG = 2**53
 
 @functools.lru_cache(maxsize=256)
 def joined_code(code: types.CodeType) -> types.CodeType | None:
-    """The code with simple branches joined; None when there are none, or when the source cannot be trusted."""
+    """The code with simple branches joined and some calls redirected (`calls.py`).
+
+    None when there is nothing to rewrite, or when the source cannot be trusted.
+    """
     try:
         source = textwrap.dedent(inspect.getsource(code))
         tree = ast.parse(source)
@@ -52,29 +58,51 @@ def joined_code(code: types.CodeType) -> types.CodeType | None:
     function = tree.body[0]
     function.decorator_list = []
     ast.increment_lineno(tree, code.co_firstlineno - 1)
-    if not _same(code, _compiled(tree, code)):
+    imported = next((names for names in _imports(code) if _same(code, _compiled(tree, code, names))), None)
+    if imported is None:
         return None
     joiner = _Joiner()
     joiner.visit(function)
-    if not joiner.joined:
+    redirected = calls.Redirected(function)
+    redirected.visit(function)
+    if not joiner.joined and not redirected.count:
         return None
     ast.fix_missing_locations(tree)
-    rewritten = _compiled(tree, code)
+    rewritten = _compiled(tree, code, imported)
     if rewritten is None or rewritten.co_freevars != code.co_freevars:
         return None
     return rewritten
 
 
-def _compiled(tree: ast.Module, code: types.CodeType) -> types.CodeType | None:
-    """The code of the function defined in `tree`, with the closure variables that `code` has."""
+def _imports(code: types.CodeType) -> Iterator[tuple[str, ...]]:
+    """Names that the function's module may import: Python compiles `np.clip()` in another way where it does.
+
+    First none, then those whose attributes are read to be called without the shortcut for methods.
+    """
+    yield ()
+    found: dict[str, None] = {}
+    for part in nested_codes(code):
+        steps = [step for step in instructions(part) if step.opname not in ("CACHE", "EXTENDED_ARG")]
+        for loaded, used in itertools.pairwise(steps):
+            if loaded.opname == "LOAD_GLOBAL" and used.opname == "LOAD_ATTR":
+                found[str(loaded.argval)] = None
+    if found:
+        yield tuple(found)
+
+
+def _compiled(tree: ast.Module, code: types.CodeType, imported: tuple[str, ...]) -> types.CodeType | None:
+    """The code of the function defined in `tree`, with the closure variables that `code` has.
+
+    It is compiled, never run, in a module that imports these names.
+    """
     function = tree.body[0]
     outer = ast.parse(f"def __outer__({', '.join(code.co_freevars)}): pass")
     shell = outer.body[0]
     assert isinstance(shell, ast.FunctionDef)
-    module = outer if code.co_freevars else tree
     if code.co_freevars:
         shell.body = [function]
-        ast.fix_missing_locations(outer)
+    imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
+    module = ast.fix_missing_locations(ast.Module([*imports, shell if code.co_freevars else function], []))
     try:
         compiled = compile(
             module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True, optimize=-1
@@ -284,4 +312,4 @@ def _typed(value: Any) -> tuple[Any, str, bool] | None:
     return (value, "f", True) if kind is np.float64 else None
 
 
-HELPERS: dict[str, Any] = {ASSIGN: assign, APPEND: append, CHOOSE: choose}
+HELPERS: dict[str, Any] = {ASSIGN: assign, APPEND: append, CHOOSE: choose, **calls.HELPERS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Iterator
 
 
 @functools.lru_cache(maxsize=512)
@@ -15,3 +16,11 @@ def instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     'RETURN_VALUE'
     """
     return tuple(dis.get_instructions(code))
+
+
+def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code and the code of every function, comprehension and class defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from nested_codes(constant)

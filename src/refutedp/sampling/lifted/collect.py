@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,14 @@ from refutedp.sampling.encode import Raised, column_of, encode, shape_of
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted
 from refutedp.sampling.lifted.refusal import CannotLift
+from refutedp.sampling.lifted.scalar import Scalar
 
 _WORTH_TABULATING = 256
 _LARGEST_TABLE = 2**20
+_COLUMN_TYPES: dict[str, type] = {"b": bool, "i": int, "f": float, "U": str}
 _LEAF_TYPES = (bool, int, float, str, type(None), np.bool_, np.int64, np.float64)
+
+_LEAF_KINDS: dict[type, type] = {leaf: leaf for leaf in _LEAF_TYPES}
 
 
 def example(output: Any, index: int) -> Any:
@@ -102,6 +107,11 @@ class Collector:
 
     def add(self, output: Any, n: int) -> None:
         """The output of an execution that stands for `n` runs."""
+        if type(output) is list or type(output) is tuple:
+            flat = _flat(output, n)
+            if flat is not None:
+                self._groups.append(_tabulated(flat))
+                return
         columns = dict(self._leaf_columns(output, n)) if _quick_key(output) is None else {}
         if not columns:
             self.add_plain(output, n)
@@ -153,6 +163,30 @@ class Collector:
             else:
                 for index in np.ndindex(values.shape[1:]):
                     yield (*path, *index), np.ascontiguousarray(values[(slice(None), *index)])
+
+
+def _flat(output: Any, n: int) -> Group | None:
+    """The group of a flat list or tuple with columns of single values in it; None for all other outputs."""
+    kinds = tuple(
+        [_COLUMN_TYPES.get(item.kind) if type(item) is Scalar else _LEAF_KINDS.get(type(item)) for item in output]
+    )
+    if None in kinds or not any(type(item) is Scalar for item in output):
+        return None
+    shape = _flat_shape(type(output) is list, kinds)
+    arrays = []
+    for kind, item in zip(shape.kinds, output, strict=True):
+        if type(item) is Scalar:
+            values = item.values()
+            arrays.append(_typed(kind, np.broadcast_to(values, n) if item.uniform else values))
+        else:
+            arrays.append(np.repeat(column_of(kind, [item]), n))
+    return Group(shape, n, tuple(arrays))
+
+
+@lru_cache(maxsize=1024)
+def _flat_shape(is_list: bool, leaves: tuple[type, ...]) -> Shape:
+    values = [leaf() for leaf in leaves]
+    return _shape_of(values if is_list else tuple(values))[0]
 
 
 def _tabulated(group: Group) -> Group:

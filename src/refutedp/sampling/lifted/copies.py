@@ -8,13 +8,14 @@ import functools
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from refutedp.sampling.lifted.branches import HELPERS, joined_code
-from refutedp.sampling.lifted.bytecode import instructions
+from refutedp.sampling.lifted.bytecode import instructions, nested_codes
+from refutedp.sampling.lifted.calls import helper_of
 from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.refusal import CannotLift
 
@@ -76,6 +77,8 @@ class Copier:
         for name in used:
             if name in function.__globals__:
                 names[name] = self._substitute(name, function.__globals__[name], used)
+                # A module's own `float` is what calls of that name mean.
+                names[helper_of(name)] = names[name]
         for name, cell, original in zip(
             function.__code__.co_freevars, cells, function.__closure__ or (), strict=True
         ):
@@ -161,14 +164,6 @@ def _is_users(function: Any) -> bool:
 def _is_library(module: str) -> bool:
     top = module.partition(".")[0]
     return top in _LIBRARIES or (top in sys.stdlib_module_names and top != "__main__")
-
-
-def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code and the code of every function, comprehension and class defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from nested_codes(constant)
 
 
 def used_names(code: types.CodeType) -> set[str]:

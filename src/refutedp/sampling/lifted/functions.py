@@ -11,6 +11,7 @@ from refutedp.outputs import Array
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, check_constant, common_run, element_ndim
 from refutedp.sampling.lifted.column import wrap
+from refutedp.sampling.lifted.rows import over_rows
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.ufuncs import element_axis
 
@@ -91,7 +92,9 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         if axis is None:
             if keywords.get("keepdims"):
                 a.run.refuse(f"it calls np.{function.__name__} with keepdims over all axes")
-            result = function(np.ascontiguousarray(array).reshape(len(array), -1), axis=1, **keywords)
+            result = over_rows(function, np.ascontiguousarray(array).reshape(len(array), -1), keywords)
+        elif array.ndim == 2 and type(axis) is int and axis in (0, -1):
+            result = over_rows(function, array, keywords)
         else:
             result = function(array, axis=element_axis(axis, array.ndim - 1), **keywords)
         return wrap(a.run, result, a.uniform)

@@ -126,10 +126,20 @@ class Lift:
         Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
         """
         if self._scattered is None:
-            sizes: list[int] = []
-            source = Source(np.random.default_rng(0))
-            self._explore(PILOT, source, 1, lambda run, _: sizes.append(run.n), lambda start: sizes.append(start.n))
-            self._scattered = sizes.count(1) > SCATTERED * PILOT
+            alone = together = 0
+
+            def finish(run: Run, _: Any) -> bool:
+                nonlocal alone, together
+                alone, together = (alone + 1, together) if run.n == 1 else (alone, together + run.n)
+                # So many runs share their paths that whatever the others do, they cannot be the most.
+                return together >= (1 - SCATTERED) * PILOT
+
+            def few(_: Deferred) -> None:
+                nonlocal alone
+                alone += 1
+
+            self._explore(PILOT, Source(np.random.default_rng(0)), 1, finish, few)
+            self._scattered = alone > SCATTERED * PILOT
         return self._scattered
 
     def _explore(
@@ -137,10 +147,13 @@ class Lift:
         n: int,
         source: Source,
         at_most: int,
-        finish: Callable[[Run, Any], None],
+        finish: Callable[[Run, Any], bool | None],
         few: Callable[[Deferred], None],
     ) -> None:
-        """Follow every path that the runs take; parts of at most `at_most` runs go to `few`."""
+        """Follow every path that the runs take, or until `finish` has seen enough.
+
+        Parts of at most `at_most` runs go to `few`.
+        """
         waiting = [Deferred(n, (), (), ())]
         self._drawer.source = source
         while waiting:
@@ -152,7 +165,8 @@ class Lift:
             output = self._call(run)
             if not run.draws:
                 self._check_silence(output)
-            finish(run, output)
+            if finish(run, output):
+                break
 
     def _check_state(self) -> None:
         """Make two plain calls before the first lifted one, which could leave columns in what a mechanism keeps.

@@ -36,12 +36,13 @@ class Recorded(NamedTuple):
 
 def recorded_draws(run: Run, index: int) -> list[Recorded]:
     """The draws of run number `index` of those that finished the execution."""
+    rows = run.rows_of(index)
     return [
         Recorded(
             law=draw.law,
-            params=tuple(_at(p, index) for p in draw.params),
+            params=tuple([_at(p, index) for p in draw.params]),
             size=draw.size,
-            value=draw.array[run.row(index, draw.epoch)],
+            value=draw.array[rows[draw.epoch]],
             convert=draw.convert,
         )
         for draw in run.draws
@@ -49,6 +50,8 @@ def recorded_draws(run: Run, index: int) -> list[Recorded]:
 
 
 def _at(value: Any, index: int) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
     value = stack_nested(value)
     if not isinstance(value, Lifted):
         return value

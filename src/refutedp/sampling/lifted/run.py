@@ -108,8 +108,8 @@ class Run:
         keep = 2 * hits >= n
         other = ~mask
         stay, leave = (mask, other) if keep else (other, mask)
-        self._put_off(np.flatnonzero(leave), not keep)
-        self._advance(np.flatnonzero(stay))
+        self._put_off(leave.nonzero()[0], not keep)
+        self._advance(stay.nonzero()[0])
         self.decisions.append(keep)
         return keep
 
@@ -169,11 +169,13 @@ class Run:
             self._composed[epoch] = indices
         return array.take(indices, axis=0)
 
-    def row(self, index: int, epoch: int) -> int:
-        """Where run number `index` of those alive now stood at `epoch`."""
-        for step in reversed(self._steps[epoch:]):
-            index = int(step[index])
-        return index
+    def rows_of(self, index: int) -> list[int]:
+        """Where run number `index` of those alive now stood at each epoch."""
+        rows = [index]
+        for step in reversed(self._steps):
+            rows.append(int(step[rows[-1]]))
+        rows.reverse()
+        return rows
 
     def rows(self, indices: Array) -> tuple[Array, ...]:
         """The values of all draws so far, for the given runs of those alive now."""

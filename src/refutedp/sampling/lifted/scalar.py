@@ -246,7 +246,12 @@ def _later(run: Run, compute: Callable[[Any, Any], Any], left: Any, right: Any, 
     column.uniform = False
     column.kind = kind
     column.numpy = numpy
-    depth = 1 + max(_depth(left), _depth(right))
+    depth = 1
+    # Written out, for this is most of what a retraced step costs.
+    if type(left) is Scalar and left._epoch < 0:
+        depth += left._later[3]
+    if type(right) is Scalar and right._epoch < 0 and right._later[3] >= depth:
+        depth = right._later[3] + 1
     column._later = (compute, left, right, depth)
     if depth > _DEEPEST:
         column.values()
@@ -254,10 +259,6 @@ def _later(run: Run, compute: Callable[[Any, Any], Any], left: Any, right: Any, 
 
 
 _DEEPEST = 64
-
-
-def _depth(value: Any) -> int:
-    return value._later[3] if type(value) is Scalar and value._epoch < 0 else 0
 
 
 _COMPARISONS: dict[Callable[[Any, Any], Any], str] = {

@@ -27,13 +27,13 @@ def snapshot(roots: Mapping[str, Any]) -> Any:
 def generators_state() -> tuple[Any, ...]:
     """The states of the global generators, which a lifted run must leave alone."""
     name, keys, *rest = np.random.get_state()
-    return name, tuple(np.asarray(keys).tolist()), *rest, random.getstate()
+    return name, np.asarray(keys, dtype=np.uint32).tobytes(), *rest, random.getstate()
 
 
 def restore_generators(state: tuple[Any, ...]) -> None:
     """Give the global generators back the state that `generators_state` saw."""
     name, keys, *rest, python_state = state
-    np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))
+    np.random.set_state((name, np.frombuffer(keys, dtype=np.uint32), *rest))
     random.setstate(python_state)
 
 

@@ -1,0 +1,89 @@
+"""Tables and edges: shortcuts give what the long way gives."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from refutedp.events.edges import _distinct, _rounded, edges_of, repeated_numbers
+from refutedp.events.features import Count, Last, Length, Value
+from refutedp.events.tables import NumberTable, Sides, signature, tabulate
+from refutedp.sampling.encode import encode
+from refutedp.stats.scoring import normal_quantiles
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+def rounded_one_by_one(edges):
+    """The same by np.round, with one call for each number of digits."""
+    gaps = np.diff(edges)
+    nearest = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    decimals = np.clip(np.ceil(-np.log10(np.maximum(nearest, 1e-300) * 0.5)), -300, 300).astype(int)
+    out = [np.round(x, places) if abs(places) <= 15 else x for x, places in zip(edges, decimals, strict=True)]
+    return np.unique(out)
+
+
+@settings(deadline=None)
+@given(st.lists(numbers, min_size=2, max_size=30, unique=True))
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_edges_are_rounded_as_np_round_does(values):
+    edges = np.sort(np.array(values)) + 0.0
+    assert _rounded(edges).tolist() == rounded_one_by_one(edges).tolist()
+
+
+@given(st.lists(numbers, max_size=30))
+def test_distinct_numbers_are_those_of_np_unique(values):
+    assert _distinct(np.array(values)).tolist() == np.unique(np.array(values)).tolist()
+
+
+def test_edges_of_no_numbers_and_of_one_side():
+    empty = NumberTable(np.empty(0), np.empty(0))
+    assert len(edges_of(empty, repeated_numbers(empty)[0])) == 0
+    one = NumberTable(np.array([1.0, 2.0]), np.empty(0))
+    assert edges_of(one, repeated_numbers(one)[0]).tolist() == [1.0, 2.0]
+
+
+def mixed(seed, n=500):
+    """Lists that end with their first number, as a sparse vector that leaks returns them."""
+    rng = np.random.default_rng(seed)
+    return [[False] * int(rng.integers(0, 4)) + [float(rng.normal())] for _ in range(n)]
+
+
+def test_a_signature_is_known_before_the_numbers_are_sorted():
+    sides = Sides(encode(mixed(0)), encode(mixed(1)))
+    compared = 0
+    for feature in (Last(), *(Value((i,)) for i in range(4))):
+        for case, value in ((Length(), 2), (Length(), 3), (Count(False), 1), (Value((0,)), False)):
+            parts = sides.parts(feature, sides.where(case, value))
+            table, early = tabulate(sides, parts, most_values=100), signature(sides, parts)
+            assert early is None or (isinstance(table, NumberTable) and table.signature == early)
+            compared += early is not None
+    assert compared > 5
+
+
+def test_a_signature_waits_for_the_table_where_numbers_are_missing():
+    outputs = encode([[1.0, float("nan")], [2.0, 3.0]])
+    sides = Sides(outputs, outputs)
+    assert signature(sides, sides.parts(Value((1,)))) is None
+    assert signature(sides, sides.parts(Value((0,)))) == (2, 2, 1.0, 2.0, 1.0, 2.0)
+
+
+def test_leaves_that_all_rows_share_count_like_any_others():
+    rng = np.random.default_rng(0)
+    outputs = [
+        [True, False, int(k), float(x)] for k, x in zip(rng.integers(0, 2, 300), rng.normal(size=300), strict=True)
+    ]
+    sides = Sides(encode(outputs), encode(outputs[:10]))
+    shared, varying = (tabulate(sides, sides.parts(Value((i,))), most_values=100) for i in (0, 2))
+    assert (shared.values, shared.x.tolist(), shared.y.tolist()) == ([True], [300], [10])
+    assert varying.values == [0, 1]
+    assert varying.x.tolist() == [sum(output[2] == k for output in outputs) for k in (0, 1)]
+    assert sides.where(Value((0,)), True)[0] == [(0, True)]
+    assert sides.where(Value((0,)), 1)[0] == []  # True is not 1
+
+
+def test_normal_quantiles_of_stretches_are_those_of_each_level():
+    level = np.repeat([0.01, 0.2, 0.01, 1e-9], [3, 1, 4, 2])
+    assert normal_quantiles(level).tolist() == special.ndtri(level).tolist()
+    assert normal_quantiles(0.05) == special.ndtri(0.05)
