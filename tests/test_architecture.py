@@ -11,7 +11,7 @@ import refutedp
 
 ROOT = Path(refutedp.__file__).parent
 STAGES = ("inputs", "sampling", "events", "stats")
-BASE = {"records", "claims", "errors", "outputs", "mechanism", "settings"}
+BASE = {"records", "claims", "errors", "outputs", "mechanism", "settings", "datasets"}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -42,7 +42,19 @@ def test_the_base_imports_no_stage():
 
 
 def test_heavy_imports_wait_until_they_are_used():
-    heavy = ("scipy", "z3", "joblib", "matplotlib", "jinja2", "typer", "rich", "pandas", "sklearn")
+    heavy = (
+        "scipy",
+        "z3",
+        "joblib",
+        "matplotlib",
+        "jinja2",
+        "typer",
+        "rich",
+        "pandas",
+        "polars",
+        "sklearn",
+        "hypothesis",
+    )
     code = f"import sys, refutedp; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -9,9 +9,11 @@ from typing import Any, Unpack
 
 from refutedp.checking import check
 from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
-from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
+from refutedp.inputs.adjacency import ADD_REMOVE, ALL_DIFFER, REPLACE, Adjacency
 from refutedp.results import Result, Verdict
 from refutedp.settings import Options, Settings
+
+_RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
 
 
 class PrivacyViolation(AssertionError):
@@ -30,6 +32,7 @@ def assert_private(
     adjacency: Adjacency = ALL_DIFFER,
     args: Mapping[str, Any] | None = None,
     pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Result:
@@ -55,6 +58,7 @@ def assert_private(
         adjacency=adjacency,
         args=args,
         pairs=pairs,
+        inputs=inputs,
         settings=settings,
         **options,
     )
@@ -94,9 +98,13 @@ def _check_command(result: Result) -> str | None:
     evidence = result.evidence
     if reference is None or evidence is None:
         return None
+    pair = evidence.pair
+    if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
+        return None  # arrays and frames have no form on the command line
     words = ["refutedp", "check", reference, *claim_options(result.claim)]
-    words += ["--pair", f"{evidence.pair.d1!r}|{evidence.pair.d2!r}", "--seed", str(result.settings.seed)]
-    words += [word for name, value in evidence.pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]
+    words += _RECORD_ADJACENCIES.get(result.adjacency, [])
+    words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]
+    words += [word for name, value in pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]
     return " ".join(shlex.quote(word) for word in words)
 
 

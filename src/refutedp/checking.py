@@ -37,7 +37,7 @@ ROUNDING_RUNS = 50_000
 """Confirmation runs a side for a leak through rounding, which is blatant when it is there."""
 PROFILE_RUNS = {"lifted": 20_000, "batched": 20_000, "scalar": 4_000}
 """Runs a side for the figures of a report; few where each is a Python call."""
-_CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "settings")
+_CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
 
 
 def check(
@@ -48,6 +48,7 @@ def check(
     adjacency: Adjacency = ALL_DIFFER,
     args: Mapping[str, Any] | None = None,
     pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Result:
@@ -56,6 +57,9 @@ def check(
     `epsilon=0.5` is short for the claim `PureDP(0.5)`. The claim's numbers are handed to the mechanism's parameters
     of the same names: `epsilon` (or `eps`), `delta`, `rho`, `mu`, `alpha`. The probability of a false alarm is at
     most `significance`, whatever was searched.
+
+    `pairs` are tried as they are. `inputs` is a data set, a list of data sets or a Hypothesis strategy of them, and
+    their neighbours are tried; without either, patterns that suit the adjacency are.
 
     >>> def leaky(queries, epsilon, rng):
     ...     return sum(queries) + rng.laplace(scale=1 / epsilon)      # five queries may change, noise for one
@@ -66,12 +70,13 @@ def check(
     started = time.monotonic()
     chosen = settings_from(settings, dict(options), also=_CHECK_KEYWORDS)
     own = own_of(mechanism)
-    claim, adjacency, pairs = own.defaults(claim, epsilon, adjacency, pairs)
+    claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
+    pairs = own_pairs if inputs is None else pairs
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = _claim(claim, epsilon)
     _require_enough(agreed, chosen)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        prepared = prepare(described, agreed, adjacency, args, pairs, chosen, report)
+        prepared = prepare(described, agreed, adjacency, args, pairs, inputs, chosen, report)
         chosen, prepared = _within_time(prepared, agreed, chosen, started)
         prepared = replace(prepared, notes=(*prepared.notes, *own.notes))
         found = search(prepared, agreed, scorer_for(agreed, chosen.search_runs), chosen, report)
@@ -124,6 +129,7 @@ def sweep(
     adjacency: Adjacency = ALL_DIFFER,
     args: Mapping[str, Any] | None = None,
     pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Sweep:
@@ -147,11 +153,13 @@ def sweep(
     points: list[Point] = []
     efforts: list[Effort] = []
     notes: dict[str, None] = {}
+    # A curve says nothing of rounding, so it is not looked for.
+    searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         for value in claims:
-            prepared = prepare(described, PureDP(value), adjacency, args, pairs, chosen, report)
+            prepared = prepare(described, PureDP(value), adjacency, args, pairs, inputs, chosen, report)
             notes.update(dict.fromkeys(prepared.notes))
-            found = search(prepared, PureDP(value), RatioClaimScorer(value), chosen, report)
+            found = search(prepared, PureDP(value), RatioClaimScorer(value), searched, report)
             efforts.append(Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs))
             if found.candidate is None or found.runner is None:
                 raise UsageError(

@@ -11,8 +11,10 @@ import numpy as np
 
 from refutedp.arguments import complete
 from refutedp.claims import Claim
+from refutedp.datasets import one_line
 from refutedp.errors import MechanismError, UsageError
 from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace, require_adjacent
+from refutedp.inputs.given import pairs_around, require_one_source
 from refutedp.inputs.patterns import pairs_for
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Group
@@ -41,20 +43,24 @@ def prepare(
     adjacency: Adjacency,
     args: Mapping[str, Any] | None,
     pairs: Sequence[Any] | None,
+    inputs: Any,
     settings: Settings,
     report: Callable[[Progress], None],
 ) -> Prepared:
     """Pairs with all arguments, tried out once; every refusal is one sentence."""
     given = _check_arguments(mechanism, args)
     given = {**given, **_from_claim(mechanism, claim, given)}
-    bare = _pairs(adjacency, pairs, settings)
+    require_one_source(pairs, inputs)
+    bare, notes = _pairs(adjacency, pairs, inputs, settings)
     if _wants_arrays(mechanism):
         bare = [_as_arrays(pair) for pair in bare]
-    filled, notes = complete(mechanism, bare, given, settings, report)
+    filled, found = complete(mechanism, bare, given, settings, report)
+    notes += found
     trial = [Runner(mechanism, pair, "scalar", settings.on_error) for pair in filled]
     if mechanism.batched:
         trial = [replace(runner, way="batched") for runner in trial]
-    tried = _trial(trial, given_pairs=pairs is not None, settings=settings, notes=notes)
+    own_data = pairs is not None or inputs is not None
+    tried = _trial(trial, own_data=own_data, settings=settings, notes=notes)
     runners, refusals = [], []
     for number, runner in enumerate(tried):
         seeds = child(settings.seed, PROOF_STREAM, number)
@@ -94,13 +100,26 @@ def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> di
     return dict(args)
 
 
-def _pairs(adjacency: Any, pairs: Any, settings: Settings) -> list[Pair]:
+def _pairs(adjacency: Any, pairs: Any, inputs: Any, settings: Settings) -> tuple[list[Pair], list[str]]:
+    """The pairs to try, and what there is to say about their choice."""
     if not isinstance(adjacency, AllDiffer | OneDiffers | AddRemove | Replace):
         raise UsageError(
             f"adjacency={adjacency!r} is not an adjacency: use ALL_DIFFER, ONE_DIFFERS, ADD_REMOVE or REPLACE"
         )
-    if pairs is None:
-        return pairs_for(adjacency, settings.lengths)
+    if inputs is not None:
+        derived = pairs_around(adjacency, inputs, settings.seed)
+        return derived.pairs, [_left_out(len(derived.pairs), derived.left_out)] if derived.left_out else []
+    return (pairs_for(adjacency, settings.lengths) if pairs is None else _given(adjacency, pairs)), []
+
+
+def _left_out(tried: int, left_out: int) -> str:
+    return (
+        f"Of the {tried + left_out} pairs of neighbours that the inputs suggest, {tried} were tried: "
+        "give fewer data sets at a time to try them all."
+    )
+
+
+def _given(adjacency: Adjacency, pairs: Any) -> list[Pair]:
     if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Sequence) or not pairs:
         raise UsageError(f"pairs={pairs!r} must be a list of (d1, d2), such as [([1, 1], [1, 2])]")
     made = []
@@ -110,7 +129,7 @@ def _pairs(adjacency: Any, pairs: Any, settings: Settings) -> list[Pair]:
         elif isinstance(pair, Sequence) and not isinstance(pair, (str, bytes)) and len(pair) == 2:
             d1, d2 = pair
         else:
-            raise UsageError(f"pairs[{number}]={pair!r} must be a tuple (d1, d2) of two adjacent inputs")
+            raise UsageError(f"pairs[{number}]={one_line(pair)} must be a tuple (d1, d2) of two adjacent inputs")
         if not isinstance(adjacency, AddRemove | Replace) and (_is_empty(d1) or _is_empty(d2)):
             raise UsageError(f"pairs[{number}] holds empty data: give inputs with at least one query")
         require_adjacent(adjacency, d1, d2, number)
@@ -132,13 +151,19 @@ def _wants_arrays(mechanism: Mechanism) -> bool:
 
 
 def _as_arrays(pair: Pair) -> Pair:
-    return replace(pair, d1=np.asarray(pair.d1, dtype=float), d2=np.asarray(pair.d2, dtype=float))
+    """Lists of numbers as arrays; what is something else already stays what it is."""
+    if not all(isinstance(data, list | tuple) for data in (pair.d1, pair.d2)):
+        return pair
+    try:
+        return replace(pair, d1=np.asarray(pair.d1, dtype=float), d2=np.asarray(pair.d2, dtype=float))
+    except (TypeError, ValueError):  # records of another kind
+        return pair
 
 
-def _trial(runners: list[Runner], *, given_pairs: bool, settings: Settings, notes: list[str]) -> list[Runner]:
+def _trial(runners: list[Runner], *, own_data: bool, settings: Settings, notes: list[str]) -> list[Runner]:
     """Run every pair a few times: a mechanism that always fails is an error, not an output."""
     tried = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(runners)]
-    if _all_failed(tried) and not given_pairs and isinstance(runners[0].pair.d1, list):
+    if _all_failed(tried) and not own_data and isinstance(runners[0].pair.d1, list):
         # A mechanism that calls queries.sum() wants arrays, and fails on every list.
         arrays = [replace(r, pair=_as_arrays(r.pair)) for r in runners] if _numeric(runners[0].pair) else runners
         again = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(arrays)]

@@ -89,7 +89,7 @@ def fit_without_classes(records, epsilon, rng):
     return Model(["0.0", "1.0"], len(records) + rng.laplace(scale=1 / epsilon))
 
 
-TWO = AddRemove((0.0, 1.0))
+TWO = AddRemove((0.0, 1.0), odd=False)
 CASES = [
     ("nan passes through", mean_with_nan, mean_without_nan, ADD_REMOVE, {}, "nan|number|finite"),
     (

@@ -10,6 +10,7 @@ from refutedp.budget import parse_time
 from refutedp.checking import check
 from refutedp.cli import options as o
 from refutedp.cli import parse
+from refutedp.cli.inputs import inputs as read_inputs
 from refutedp.cli.running import EXIT_CODES, running
 from refutedp.cli.targets import one_target
 from refutedp.cli.writing import Files, show
@@ -32,8 +33,10 @@ def check_command(
     adjacency: o.AdjacencyOption = None,
     sensitivity: o.Sensitivity = None,
     record: o.Records = None,
+    odd: o.Odd = True,
     arg: o.Arguments = None,
     pair: o.Pairs = None,
+    inputs: o.Inputs = None,
     length: o.Lengths = None,
     search_runs: o.SearchRuns = 100_000,
     confirm_runs: o.ConfirmRuns = 500_000,
@@ -63,6 +66,7 @@ def check_command(
       refutedp check mechanism.py:noisy_max --epsilon 0.5
       refutedp check mypackage.svt:above --epsilon 1 --arg threshold=1 --jobs -1
       refutedp check counts.py:release --epsilon 1 --adjacency add-remove --record 0 --record 100
+      refutedp check counts.py:release --epsilon 1 --adjacency replace --inputs data.py:people
       refutedp check --command "./mechanism --flag" --epsilon 0.5 --time-limit 60s
       refutedp check noise.py:gaussian --epsilon 1 --delta 1e-5 --adjacency one-differs
       refutedp check isvt4 --epsilon 0.5 --json result.json --html report.html
@@ -74,9 +78,10 @@ def check_command(
             result = check(
                 named.function,
                 parse.claim(epsilon, delta, rho, mu, renyi),
-                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or ()),
+                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
+                inputs=read_inputs(inputs),
                 search_runs=search_runs,
                 confirm_runs=confirm_runs,
                 significance=significance,

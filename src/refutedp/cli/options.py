@@ -67,6 +67,18 @@ Records = Annotated[
     list[str] | None,
     typer.Option("--record", help="An example record, for add-remove and replace; repeat it.", show_default=False),
 ]
+Odd = Annotated[
+    bool, typer.Option("--odd/--no-odd", help="Also try records such as nan that often break code, or never.")
+]
+Inputs = Annotated[
+    str | None,
+    typer.Option(
+        "--inputs",
+        metavar="FILE",
+        help="Data sets whose neighbours to try: a JSON file, or file.py:function for one that makes them.",
+        show_default=False,
+    ),
+]
 Arguments = Annotated[
     list[str] | None,
     typer.Option(

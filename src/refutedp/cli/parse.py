@@ -175,22 +175,26 @@ def _pair(text: str) -> tuple[Any, Any]:
     raise UsageError(f'--pair {text!r} must be two inputs, such as --pair "[1,1]|[2,2]"')
 
 
-def adjacency(name: AdjacencyName, sensitivity: float | None, records: Sequence[str]) -> Adjacency:
+def adjacency(
+    name: AdjacencyName, sensitivity: float | None, records: Sequence[str], *, odd: bool = True
+) -> Adjacency:
     """The adjacency with its sensitivity or its records.
 
     >>> adjacency(AdjacencyName.REPLACE, None, ["0", "1"])
-    Replace(records=(0, 1))
+    Replace(records=(0, 1), odd=True)
     """
     if name in (AdjacencyName.ALL_DIFFER, AdjacencyName.ONE_DIFFERS):
         if records:
             raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
+        if not odd:
+            raise UsageError("--no-odd goes with --adjacency add-remove or replace, where data are records")
         if name is AdjacencyName.ALL_DIFFER:
             return ALL_DIFFER if sensitivity is None else AllDiffer(sensitivity)
         return ONE_DIFFERS if sensitivity is None else OneDiffers(sensitivity)
     if sensitivity is not None:
         raise UsageError("--sensitivity goes with --adjacency all-differ or one-differs, where data are queries")
     kind = AddRemove if name is AdjacencyName.ADD_REMOVE else Replace
-    return kind(tuple(_argument(record) for record in records)) if records else kind()
+    return kind(tuple(_argument(record) for record in records), odd=odd) if records else kind(odd=odd)
 
 
 def epsilons(option: str, texts: Sequence[str]) -> list[float]:

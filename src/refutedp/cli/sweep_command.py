@@ -9,6 +9,7 @@ import typer
 from refutedp.checking import sweep
 from refutedp.cli import options as o
 from refutedp.cli import parse
+from refutedp.cli.inputs import inputs as read_inputs
 from refutedp.cli.running import running, say
 from refutedp.cli.targets import target
 from refutedp.cli.writing import Files
@@ -31,8 +32,10 @@ def sweep_command(
     adjacency: o.AdjacencyOption = None,
     sensitivity: o.Sensitivity = None,
     record: o.Records = None,
+    odd: o.Odd = True,
     arg: o.Arguments = None,
     pair: o.Pairs = None,
+    inputs: o.Inputs = None,
     length: o.Lengths = None,
     search_runs: o.SearchRuns = 100_000,
     confirm_runs: o.ConfirmRuns = 500_000,
@@ -64,9 +67,10 @@ def sweep_command(
                 named.function,
                 claimed=parse.epsilons("--claimed", claimed),
                 test=parse.epsilons("--test", test),
-                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or ()),
+                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
+                inputs=read_inputs(inputs),
                 search_runs=search_runs,
                 confirm_runs=confirm_runs,
                 significance=significance,

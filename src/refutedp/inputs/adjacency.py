@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from refutedp.claims import positive_number
+from refutedp.datasets import container_of, one_line
 from refutedp.errors import NotAdjacentError, UsageError
 
 DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0, math.nan, math.inf, -math.inf, 1e308, -0.0, 5e-324)
 """Records to try when the user names none: ordinary numbers, and the odd ones that break code."""
+_MOST_LISTED = 4
+"""Records that a refusal lists one by one."""
 
 
 def _universe(records: Any) -> tuple[Any, ...]:
@@ -22,6 +26,11 @@ def _universe(records: Any) -> tuple[Any, ...]:
     if len(records) == 0:
         raise UsageError("records=[] is empty: give at least one example record, such as [0, 1]")
     return tuple(records)
+
+
+def _require_bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r} must be True or False")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +69,25 @@ class OneDiffers:
 
 @dataclass(frozen=True, slots=True)
 class AddRemove:
-    """Data are lists of records, and adjacent ones differ by one record added or removed (order is free)."""
+    """Data are records, and adjacent ones differ by one record added or removed (order is free).
+
+    Data sets are lists, NumPy arrays, pandas or Polars frames. `records` are examples; with `odd`, records are
+    derived from them that often break code, such as nan or a value far out of bounds. A claim that holds only for
+    records like the given ones needs odd=False.
+    """
 
     records: tuple[Any, ...] = DEFAULT_RECORDS
+    odd: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _universe(self.records))
+        _require_bool("odd", self.odd)
 
     def difference(self, d1: Any, d2: Any) -> str | None:
         """Why two inputs are not adjacent, or None if they are."""
+        different = _unlike(d1, d2)
+        if different is not None:
+            return different
         only1, only2 = _multiset_difference(d1, d2)
         if len(only1) + len(only2) == 1:
             return None
@@ -80,15 +99,23 @@ class AddRemove:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Data are lists of records, and adjacent ones have the same size and differ in one record (order is free)."""
+    """Data are records, and adjacent ones have the same size and differ in one record (order is free).
+
+    Data sets, `records` and `odd` are as in `AddRemove`.
+    """
 
     records: tuple[Any, ...] = DEFAULT_RECORDS
+    odd: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _universe(self.records))
+        _require_bool("odd", self.odd)
 
     def difference(self, d1: Any, d2: Any) -> str | None:
         """Why two inputs are not adjacent, or None if they are."""
+        different = _unlike(d1, d2)
+        if different is not None:
+            return different
         only1, only2 = _multiset_difference(d1, d2)
         if len(only1) <= 1 and len(only2) <= 1 and len(only1) == len(only2):
             return None
@@ -122,7 +149,7 @@ def require_adjacent(adjacency: Adjacency, d1: Any, d2: Any, number: int) -> Non
 def _query_difference(d1: Any, d2: Any, sensitivity: float, most_changes: int | None) -> str | None:
     a, b = _numbers(d1), _numbers(d2)
     if a is None or b is None:
-        return f"{d1!r} and {d2!r} are not both lists of numbers, as query answers must be"
+        return f"{one_line(d1)} and {one_line(d2)} are not both lists of numbers, as query answers must be"
     if len(a) != len(b):
         return f"the inputs have {len(a)} and {len(b)} queries, and must have equally many"
     changes = []
@@ -153,16 +180,37 @@ def _numbers(data: Any) -> list[float] | None:
         return None
 
 
-def _multiset_difference(d1: Any, d2: Any) -> tuple[list[Any], list[Any]]:
-    rest = [_key(record) for record in d2]
-    only1 = []
-    for record in d1:
-        key = _key(record)
-        if key in rest:
-            rest.remove(key)
-        else:
-            only1.append(key)
-    return only1, rest
+def _unlike(d1: Any, d2: Any) -> str | None:
+    """What keeps two inputs from being compared record by record, or None if nothing does."""
+    kinds = [container_of(data) for data in (d1, d2)]
+    for data, kind in zip((d1, d2), kinds, strict=True):
+        if kind is None and (isinstance(data, (str, bytes)) or not isinstance(data, Iterable)):
+            return f"{data!r} is no data set: give lists of records, NumPy arrays, pandas or Polars frames"
+    columns = [None if kind is None else kind.fields(data) for data, kind in zip((d1, d2), kinds, strict=True)]
+    if columns[0] is None and columns[1] is None:
+        return None
+    if kinds[0] is not kinds[1]:
+        words = [
+            type(data).__name__ if kind is None else kind.name for data, kind in zip((d1, d2), kinds, strict=True)
+        ]
+        return f"the first input is a {words[0]} and the second a {words[1]}, and must be of one kind"
+    names = [[field.name for field in fields or ()] for fields in columns]
+    if names[0] != names[1]:
+        return f"the inputs have the columns {names[0]} and {names[1]}, and must have the same"
+    return None
+
+
+def _multiset_difference(d1: Any, d2: Any) -> tuple[list[str], list[str]]:
+    one, other = Counter(_keys(d1, d2)), Counter(_keys(d2, d1))
+    return list((one - other).elements()), list((other - one).elements())
+
+
+def _keys(data: Any, beside: Any) -> list[str]:
+    """What each record is known by; a container's own keys serve to compare it with its like only."""
+    kind = container_of(data)
+    if kind is not None and kind is container_of(beside):
+        return [kind.key(record) for record in kind.records(data)]
+    return [_key(record) for record in data]
 
 
 def _key(record: Any) -> str:
@@ -170,7 +218,12 @@ def _key(record: Any) -> str:
     return repr(record.tolist() if isinstance(record, np.generic | np.ndarray) else record)
 
 
-def _only(only1: list[Any], only2: list[Any]) -> str:
+def _only(only1: list[str], only2: list[str]) -> str:
     if not only1 and not only2:
         return "the inputs hold the same records"
-    return f"only the first input holds [{', '.join(only1)}] and only the second [{', '.join(only2)}]"
+    return f"only the first input holds [{_listed(only1)}] and only the second [{_listed(only2)}]"
+
+
+def _listed(keys: list[str]) -> str:
+    shown = [key if len(key) <= 40 else key[:37] + "..." for key in keys[:_MOST_LISTED]]
+    return ", ".join([*shown, *([f"and {len(keys) - len(shown)} more"] if len(keys) > len(shown) else [])])

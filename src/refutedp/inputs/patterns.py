@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.inputs.odd import odd_records
 from refutedp.records import Pair
 
 LENGTHS = (5, 10)
@@ -70,12 +71,16 @@ def pairs_for(adjacency: Adjacency, lengths: Sequence[int] = LENGTHS) -> list[Pa
 
 
 def _record_pairs(adjacency: AddRemove | Replace) -> list[Pair]:
-    """Each record of the universe added to, or swapped into, the empty data set, a single record and a crowd."""
+    """Each record of the universe added to, or swapped into, the empty data set, a single record and a crowd.
+
+    After these, odd records are added to, or swapped into, the crowd.
+    """
     universe = adjacency.records
     ordinary = universe[: min(len(universe), 2)]
     bases: list[tuple[str, list[Any]]] = [("empty data", [])]
     bases += [(f"one record {record!r}", [record]) for record in ordinary]
-    bases += [("five records", [ordinary[i % len(ordinary)] for i in range(5)])]
+    crowd = [ordinary[i % len(ordinary)] for i in range(5)]
+    bases += [("five records", crowd)]
     if len(universe) > 2:
         bases += [("every record", list(universe))]
     pairs: list[Pair] = []
@@ -85,6 +90,26 @@ def _record_pairs(adjacency: AddRemove | Replace) -> list[Pair]:
                 pairs.append(Pair(list(base), [*base, record], f"add {record!r} to {name}"))
             elif base:
                 pairs.append(Pair(list(base), [record, *base[1:]], f"replace by {record!r} in {name}"))
+    odd = _odd_pairs(adjacency, crowd) if adjacency.odd else []
+    room = MOST_RECORD_PAIRS - min(len(odd), MOST_RECORD_PAIRS // 3)
+    return _distinct(adjacency, [*_distinct(adjacency, pairs)[:room], *odd])[:MOST_RECORD_PAIRS]
+
+
+def _odd_pairs(adjacency: AddRemove | Replace, crowd: list[Any]) -> list[Pair]:
+    pairs = []
+    for odd in odd_records(adjacency.records):
+        if isinstance(adjacency, AddRemove):
+            pairs.append(Pair(list(crowd), [*crowd, odd.record], f"add an odd record, {odd.words}, to five records"))
+        else:
+            swapped = [odd.record, *crowd[1:]]
+            pairs.append(Pair(list(crowd), swapped, f"replace by an odd record, {odd.words}, in five records"))
+    return pairs
+
+
+def _distinct(adjacency: AddRemove | Replace, pairs: Sequence[Pair]) -> list[Pair]:
     fitting = [pair for pair in pairs if adjacency.difference(pair.d1, pair.d2) is None]
-    distinct = {(repr(p.d1), repr(p.d2)): p for p in fitting if repr(p.d1) != repr(p.d2)}
-    return list(distinct.values())[:MOST_RECORD_PAIRS]
+    found: dict[tuple[str, str], Pair] = {}
+    for pair in fitting:
+        if repr(pair.d1) != repr(pair.d2):
+            found.setdefault((repr(pair.d1), repr(pair.d2)), pair)
+    return list(found.values())

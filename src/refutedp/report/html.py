@@ -5,11 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
@@ -20,6 +17,7 @@ from refutedp.records import Evidence, Pair
 from refutedp.report import facts, figures
 from refutedp.report.branches import lines_of
 from refutedp.report.files import write_atomically
+from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
 from refutedp.report.text import explain, p_value_text
 from refutedp.results import Result, Verdict
@@ -119,22 +117,14 @@ def side_by_side(pair: Pair) -> SideBySide:
     >>> [row.differs for row in side_by_side(Pair([1, 2], [1, 3], "given")).rows]
     [False, True]
     """
-    one, other = _items(pair.d1), _items(pair.d2)
+    one, other = record_texts(pair.d1), record_texts(pair.d2)
     if one is None or other is None:
         return SideBySide((), 0, (repr(pair.d1), repr(pair.d2)))
-    size = max(len(one), len(other))
-    cells = [(repr(one[i]) if i < len(one) else "", repr(other[i]) if i < len(other) else "") for i in range(size)]
-    rows = [Row(str(i), a, b, a != b) for i, (a, b) in enumerate(cells)]
+    rows = [Row(str(i), a or "", b or "", a != b) for i, (a, b) in enumerate(aligned(one, other))]
     if len(rows) <= MOST_ROWS:
         return SideBySide(tuple(rows), 0, None)
     shown = tuple([row for row in rows if row.differs][:MOST_ROWS])
     return SideBySide(shown, len(rows) - len(shown), None)
-
-
-def _items(data: Any) -> list[Any] | None:
-    if isinstance(data, np.ndarray):
-        return data.tolist() if data.ndim == 1 else None
-    return list(data) if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) else None
 
 
 def _ratio(result: Result) -> str | None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from refutedp.claims import Claim, PureDP
+from refutedp.datasets.pandas_frames import is_pandas
+from refutedp.datasets.polars_frames import is_polars
 from refutedp.errors import UsageError
+from refutedp.report.pandas_values import pandas_literal
+from refutedp.report.polars_values import polars_literal
 from refutedp.report.to_json import event_to_builtins
 from refutedp.results import Result
 
+STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}
+THIRD_PARTY = {"np": "import numpy as np", "pd": "import pandas as pd", "pl": "import polars as pl"}
+"""The names that literals use, and the lines that bind them."""
+
 
 def literal(value: Any) -> str:
-    """Python source that evaluates to an equal value, `np` being NumPy.
+    """Python source that evaluates to an equal value, with the names that `imports_of` binds.
 
     >>> literal([1, float("nan"), (2.0,)])
     '[1, float("nan"), (2.0,)]'
@@ -35,6 +47,16 @@ def literal(value: Any) -> str:
         return f"np.array({literal(value.tolist())}, dtype={literal(str(value.dtype))})"
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         return f"np.{type(value).__name__}({literal(value.item())})"
+    if type(value) in (datetime.date, datetime.datetime) and getattr(value, "tzinfo", None) is None:
+        return repr(value)
+    if type(value) is decimal.Decimal:
+        return f"decimal.{value!r}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
+        return f"np.array({value.view('i8').tolist()}, dtype='i8').view({literal(str(value.dtype))})"
+    if is_pandas(value):
+        return pandas_literal(value, literal)
+    if is_polars(value):
+        return polars_literal(value, literal)
     raise UsageError(
         f"a {type(value).__qualname__} cannot be written as Python source: save the result as JSON instead"
     )
@@ -100,9 +122,13 @@ def recheck_call(result: Result, indent: str = "") -> str:
     return "\n".join(["recheck(", f"{indent}    mechanism,", *lines, f"{indent})"])
 
 
-def needs_numpy(code: str) -> bool:
-    """Whether the code uses `np`."""
-    return "np." in code
+def imports_of(code: str, lines: Mapping[str, str]) -> list[str]:
+    """The lines that bind the names which the code uses.
+
+    >>> imports_of("np.array([1])", THIRD_PARTY)
+    ['import numpy as np']
+    """
+    return [line for name, line in lines.items() if re.search(rf"(?<![\w.]){name}\.", code)]
 
 
 def snippet(result: Result) -> str:
@@ -112,7 +138,8 @@ def snippet(result: Result) -> str:
         imports = import_lines(result)
     except UsageError:
         imports = ["mechanism = ...  # the function above"]
-    first = ["import numpy as np", ""] if needs_numpy(call) else []
+    groups = [imports_of(call, STANDARD), imports_of(call, THIRD_PARTY)]
+    first = [line for group in groups if group for line in (*group, "")]
     if imports[0] == "from refutedp import load_mechanism":
         imports[0] += ", recheck"
     else:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from refutedp.claims import ApproxDP, Claim, PureDP, RenyiDP
+from refutedp.datasets import one_line
 from refutedp.records import Evidence, Pair
+from refutedp.report.pairs import pair_lines
 from refutedp.results import Result, Sweep, Verdict
 
 
@@ -17,7 +15,7 @@ def explain(result: Result) -> str:
     """The whole result as text."""
     lines = [_headline(result), ""]
     if result.evidence is not None:
-        lines += _inputs(result.evidence.pair)
+        lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
         lines += [f"  event: {result.evidence.event.words()}", ""]
         lines += _rates(result)
@@ -36,31 +34,6 @@ def _headline(result: Result) -> str:
             return f"INCONCLUSIVE: {result.mechanism} may violate {result.claim}; this budget cannot tell."
         case Verdict.NOT_FOUND:
             return f"No violation found: {result.mechanism} was not caught violating {result.claim}."
-
-
-def _inputs(pair: Pair) -> list[str]:
-    one, other = _items(pair.d1), _items(pair.d2)
-    if one is None or other is None:
-        return [f"  d1 = {pair.d1!r}", f"  d2 = {pair.d2!r}", f"  ({pair.category})"]
-    shown = [(repr(a), repr(b)) for a, b in zip(one, other, strict=False)]
-    widths = [max(len(a), len(b)) for a, b in shown]
-    rows = []
-    for name, items in (("d1", one), ("d2", other)):
-        cells = [repr(item).rjust(w) for item, w in zip(items, widths, strict=False)]
-        cells += [repr(item) for item in items[len(widths) :]]
-        rows.append(f"  {name} = [{', '.join(cells)}]")
-    marks = [("^" if a != b else "").rjust(w) for (a, b), w in zip(shown, widths, strict=True)]
-    extra = abs(len(one) - len(other))
-    note = f"({pair.category})" if not extra else f"({pair.category}; one input is {extra} longer)"
-    return [*rows, f"        {'  '.join(marks)}   {note}".rstrip()]
-
-
-def _items(data: Any) -> list[Any] | None:
-    if isinstance(data, np.ndarray):
-        return data.tolist() if data.ndim == 1 else None
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return list(data)
-    return None
 
 
 def _arguments(pair: Pair) -> list[str]:
@@ -144,7 +117,7 @@ def float_leak_note(evidence: Evidence) -> str:
     counts, pair = evidence.counts, evidence.pair
     return (
         f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
-        f"on {pair.d1!r} and {counts.y / max(counts.n_y, 1):.2%} on {pair.d2!r} "
+        f"on {one_line(pair.d1)} and {counts.y / max(counts.n_y, 1):.2%} on {one_line(pair.d2)} "
         f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
         'round the output to a grid, or let it decide with float_leaks="convict".'
     )

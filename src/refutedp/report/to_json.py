@@ -18,6 +18,7 @@ from refutedp.records import Candidate, Counts, Evidence, Pair
 from refutedp.report import layout
 from refutedp.report.files import write_atomically
 from refutedp.report.layout import FORMAT, Header, Saved, SavedResult, SavedSweep, number, plain
+from refutedp.report.libraries import NeedsLibrary
 from refutedp.report.values import decode, decode_record, encode, encode_record
 from refutedp.results import Effort, Point, Result, Sweep, Verdict
 from refutedp.settings import Settings
@@ -72,6 +73,8 @@ def loads(text: bytes | str) -> Result | Sweep:
         return _to_result(saved) if isinstance(saved, SavedResult) else _to_sweep(saved)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"is damaged: {error}") from error
+    except NeedsLibrary:
+        raise
     except (RefuteDPError, TypeError, ValueError, KeyError) as error:
         raise UsageError(f"is damaged: {error}") from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from refutedp.errors import UsageError
 from refutedp.report.files import write_atomically
-from refutedp.report.python_code import import_lines, needs_numpy, recheck_call
+from refutedp.report.python_code import STANDARD, THIRD_PARTY, import_lines, imports_of, recheck_call
 from refutedp.results import Result
 
 
@@ -41,15 +41,15 @@ def pytest_source(result: Result, path: Path) -> str:
         '    assert result.verdict.value != "violation", f"\\n{result}"',
         "",
     ]
-    return "\n".join([*head, *_arrange(imports, needs_numpy(call)), *body])
+    return "\n".join([*head, *_arrange(imports, call), *body])
 
 
-def _arrange(imports: list[str], numpy: bool) -> list[str]:
+def _arrange(imports: list[str], call: str) -> list[str]:
     """Imports in the usual order: standard library, others, then the mechanism."""
-    standard = [line for line in imports if line.startswith("from pathlib")]
+    standard = [*imports_of(call, STANDARD), *[line for line in imports if line.startswith("from pathlib")]]
     others = [line for line in imports if line.startswith("from ") and line not in standard]
     rest = [line for line in imports if line and not line.startswith("from ")]
-    third = [*(["import numpy as np"] if numpy else []), *[line for line in others if "refutedp" not in line]]
+    third = [*imports_of(call, THIRD_PARTY), *[line for line in others if "refutedp" not in line]]
     own = [line for line in others if "refutedp" in line]
     own = [line.replace("import load_mechanism", "import load_mechanism, recheck") for line in own]
     if not any(line.endswith("recheck") for line in own):

@@ -1,7 +1,7 @@
 """Python values as JSON and back, without loss: the tagged form used in saved results.
 
 Plain JSON stands for None, bools, integers of 64 bits, finite floats, strings and lists. Everything else is an object
-with one key that says what it is: {"float": "nan"}, {"tuple": [...]}, {"array": {...}}.
+with one key that says what it is: {"float": "nan"}, {"tuple": [...]}, {"array": {...}}, {"pandas": {...}}.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.datasets.pandas_frames import is_pandas
+from refutedp.datasets.polars_frames import is_polars
 from refutedp.errors import UsageError
+from refutedp.report.libraries import NeedsLibrary
+from refutedp.report.pandas_values import decode_pandas, encode_pandas
+from refutedp.report.polars_values import decode_polars, encode_polars
 
-_ARRAY_KINDS = "biufcOUS"
+_ARRAY_KINDS = "biufcOUSmM"
+_TIME_KINDS = "mM"
 
 
 def encode(value: Any, where: str = "the value") -> Any:
@@ -41,6 +47,10 @@ def encode(value: Any, where: str = "the value") -> Any:
         return {"numpy": [value.dtype.str, encode(_item(value, where), where)]}
     if isinstance(value, np.ndarray):
         return {"array": _array(value, where)}
+    if is_pandas(value):
+        return {"pandas": encode_pandas(value, where, encode)}
+    if is_polars(value):
+        return {"polars": encode_polars(value, where, encode)}
     if type(value) in (tuple, set, frozenset):
         items = value if type(value) is tuple else sorted(value, key=repr)
         return {type(value).__name__: [encode(item, where) for item in items]}
@@ -55,7 +65,7 @@ def encode(value: Any, where: str = "the value") -> Any:
             return {name: write(value)}
     raise UsageError(
         f"{where} holds a {type(value).__qualname__}, which cannot be saved: only numbers, strings, bytes, dates, "
-        "lists, tuples, sets, dicts and NumPy arrays of these can"
+        "lists, tuples, sets, dicts, NumPy arrays and frames of these can"
     )
 
 
@@ -72,6 +82,8 @@ def decode(saved: Any) -> Any:
     try:
         ((tag, content),) = saved.items()
         return _decode_tagged(str(tag), content)
+    except NeedsLibrary:
+        raise
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
         raise UsageError(f"{_short(saved)} is no saved value: {error}") from error
 
@@ -93,9 +105,13 @@ def _decode_tagged(tag: str, content: Any) -> Any:
         case "complex":
             return complex(decode(content[0]), decode(content[1]))
         case "numpy":
-            return np.array([decode(content[1])], dtype=_dtype(content[0]))[0]
+            return _filled([decode(content[1])], _dtype(content[0]))[0]
         case "array":
             return _from_array(content)
+        case "pandas":
+            return decode_pandas(content, decode)
+        case "polars":
+            return decode_polars(content, decode)
         case _ if tag in _BY_TEXT:
             return _BY_TEXT[tag][2](content)
         case _:
@@ -115,7 +131,8 @@ def _item(value: np.generic, where: str) -> Any:
         raise UsageError(
             f"{where} holds a NumPy {value.dtype}, which cannot be saved: use float64, int64, bool or str"
         )
-    return value.item()
+    # Numbers of the value's own unit: Python's dates know no nanoseconds.
+    return int(value.astype("i8")) if value.dtype.kind in _TIME_KINDS else value.item()
 
 
 def _array(value: np.ndarray[Any, Any], where: str) -> dict[str, Any]:
@@ -124,10 +141,12 @@ def _array(value: np.ndarray[Any, Any], where: str) -> dict[str, Any]:
             f"{where} holds a NumPy array of {value.dtype}, which cannot be saved: "
             "use numbers, bools, strings or objects"
         )
+    flat = value.ravel()
+    items = flat.view("i8") if value.dtype.kind in _TIME_KINDS else flat
     return {
         "dtype": value.dtype.str,
         "shape": list(value.shape),
-        "values": [encode(item, where) for item in value.ravel().tolist()],
+        "values": [encode(item, where) for item in items.tolist()],
     }
 
 
@@ -136,9 +155,15 @@ def _from_array(content: Any) -> np.ndarray[Any, Any]:
     values = [decode(item) for item in content["values"]]
     if len(values) != math.prod(shape):
         raise ValueError(f"{len(values)} values do not fill an array of shape {shape}")
-    made = np.empty(len(values), dtype=_dtype(content["dtype"]))
+    return _filled(values, _dtype(content["dtype"])).reshape(shape)
+
+
+def _filled(values: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if dtype.kind in _TIME_KINDS:
+        return np.array(values, dtype="i8").view(dtype)
+    made = np.empty(len(values), dtype=dtype)
     made[:] = values
-    return made.reshape(shape)
+    return made
 
 
 def _dtype(name: Any) -> np.dtype[Any]:

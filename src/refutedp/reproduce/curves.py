@@ -80,7 +80,7 @@ def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress
     mechanism = describe(built_in.function)
     with engine_running("local", None):
         start = time.perf_counter()
-        prepared = prepare(mechanism, claim, adjacency, None, None, settings, report)
+        prepared = prepare(mechanism, claim, adjacency, None, None, None, settings, report)
         prepared_at = time.perf_counter()
         found = search(prepared, claim, RatioClaimScorer(plan.claimed), settings, report)
         if found.candidate is None or found.runner is None:

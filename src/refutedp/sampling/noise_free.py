@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Mapping
@@ -77,22 +78,18 @@ def noise_free_leaves(mechanism: Mechanism, data: Any, arguments: Mapping[str, A
 def _without_noise(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:
     if mechanism.rng is None:
         raise TypeError("takes no rng")
-    return _first(mechanism, mechanism.call(_copy(data), arguments, rng=ZeroNoise(), size=1))
+    return _first(mechanism, mechanism.call(copy.deepcopy(data), arguments, rng=ZeroNoise(), size=1))
 
 
 def _with_infinite_epsilon(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:
     if mechanism.epsilon is None:
         raise TypeError("takes no epsilon")
     changed = {**arguments, mechanism.epsilon: math.inf}
-    return _first(mechanism, mechanism.call(_copy(data), changed, rng=np.random.default_rng(0), size=1))
+    return _first(mechanism, mechanism.call(copy.deepcopy(data), changed, rng=np.random.default_rng(0), size=1))
 
 
 def _first(mechanism: Mechanism, result: Any) -> Any:
     return result[0] if mechanism.batched else result
-
-
-def _copy(data: Any) -> Any:
-    return data.copy() if isinstance(data, (list, dict, set, np.ndarray)) else data
 
 
 def _plain(leaf: Any) -> Any:

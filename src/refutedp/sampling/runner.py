@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from refutedp.datasets import one_line
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Outputs, merge
 from refutedp.records import Counts, Event, Pair, count_hits
@@ -48,7 +49,7 @@ class Runner:
     @property
     def what(self) -> str:
         """What is run on what, for errors."""
-        return f"{self.mechanism.name}() on {self.pair.d1!r} and {self.pair.d2!r}"
+        return f"{self.mechanism.name}() on {one_line(self.pair.d1)} and {one_line(self.pair.d2)}"
 
     def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
         """n1 runs on d1 and n2 on d2."""

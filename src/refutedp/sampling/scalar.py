@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from refutedp.datasets import one_line
 from refutedp.errors import MechanismError
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Array, Group, Outputs, compress
@@ -89,7 +90,7 @@ def _raise_first(mechanism: Mechanism, data: Any, batch: list[Any]) -> None:
     """A batch may hold errors as outputs; who wants to see errors sees the first."""
     raised = next((output for output in batch if isinstance(output, Raised)), None)
     if raised is not None:
-        raise MechanismError(f"{mechanism.name}() reported {raised.error} (data={data!r})")
+        raise MechanismError(f"{mechanism.name}() reported {raised.error} (data={one_line(data)})")
 
 
 def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:
@@ -131,7 +132,7 @@ def _failed(
         given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         raise MechanismError(
             f"{mechanism.name}() raised {type(error).__name__}: {error} "
-            f"(data={data!r}{', ' + given if given else ''})"
+            f"(data={one_line(data)}{', ' + given if given else ''})"
         ) from error
     return Raised(type(error).__name__)
 

@@ -1,0 +1,81 @@
+"""`inputs=`: one data set, several, or a Hypothesis strategy of them; and the pairs around them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+from refutedp.datasets import container_of, one_line
+from refutedp.errors import UsageError
+from refutedp.inputs.adjacency import AddRemove, Adjacency, Replace
+from refutedp.inputs.neighbours import Derived, record_neighbours
+from refutedp.inputs.vectors import query_neighbours
+
+_REMEDY = (
+    "give a list of records, a NumPy array, a pandas or Polars DataFrame, a list of such data sets, "
+    "or a Hypothesis strategy of them"
+)
+
+
+def pairs_around(adjacency: Adjacency, inputs: Any, seed: int) -> Derived:
+    """The pairs to try around the data sets that `inputs` stands for; every refusal is one sentence.
+
+    >>> from refutedp.inputs.adjacency import REPLACE
+    >>> [pair.d2 for pair in pairs_around(REPLACE, [3, 5], seed=0).pairs][:3]
+    [[3, 3], [5, 5], [3]]
+    """
+    numbers = not isinstance(adjacency, AddRemove | Replace)
+    if is_strategy(inputs):
+        from refutedp.inputs.drawn import drawn
+
+        # What is drawn is data already; an empty list among it is an empty data set.
+        datasets = drawn(inputs, seed)
+        for data in datasets:
+            _require_data(data, f"inputs={one_line(inputs)} gave {one_line(data)}", numbers=numbers)
+    else:
+        datasets = _several(inputs, numbers=numbers)
+    if isinstance(adjacency, AddRemove | Replace):
+        return record_neighbours(adjacency, datasets)
+    return query_neighbours(adjacency, datasets)
+
+
+def is_strategy(inputs: Any) -> bool:
+    """Whether it is a strategy of Hypothesis, which is then imported already."""
+    strategies = sys.modules.get("hypothesis.strategies")
+    kind = getattr(strategies, "SearchStrategy", None)
+    return kind is not None and isinstance(inputs, kind)
+
+
+def _several(inputs: Any, *, numbers: bool) -> list[Any]:
+    """A list whose items are lists, arrays or frames holds data sets; any other is one, whose records are its items.
+
+    With `numbers`, a single number is a data set too: the answer of one query.
+    """
+    if isinstance(inputs, list | tuple):
+        if not inputs:
+            raise UsageError("inputs=[] is empty: give a data set, or inputs=[[]] for the one without records")
+        held = [not isinstance(item, tuple) and container_of(item) is not None for item in inputs]
+        if all(held):
+            return list(inputs)
+        if any(held):
+            odd = held.index(False)
+            raise UsageError(
+                f"inputs[{odd}]={inputs[odd]!r} is no data set, though others of the list are: "
+                "give data sets only, or records that are tuples or dicts"
+            )
+        return [inputs]
+    _require_data(inputs, f"inputs={one_line(inputs)}", numbers=numbers)
+    return [inputs]
+
+
+def _require_data(data: Any, told: str, *, numbers: bool) -> None:
+    if container_of(data) is None and not (numbers and isinstance(data, Real)):
+        raise UsageError(f"{told}, a {type(data).__name__}, which is no data set: {_REMEDY}")
+
+
+def require_one_source(pairs: Sequence[Any] | None, inputs: Any) -> None:
+    """Refuse pairs beside inputs: pairs are tried as they are, and inputs ask for pairs to be made."""
+    if pairs is not None and inputs is not None:
+        raise UsageError("pairs= and inputs= were both given: give the pairs, or the inputs to derive pairs from")

@@ -1,0 +1,245 @@
+"""Adjacent pairs around data sets that the user gives: plain moves first, then records that break code."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from refutedp.datasets import CannotHold, Container, container_of, one_line
+from refutedp.errors import UsageError
+from refutedp.inputs.adjacency import DEFAULT_RECORDS, AddRemove, Replace
+from refutedp.inputs.odd import odd_records
+from refutedp.records import Pair
+
+MOST_PAIRS = 40
+"""Pairs in all: search runs the mechanism on each of them."""
+MOST_PLAIN = 20
+"""Plain pairs among them, when there are odd ones too."""
+LARGE = 10
+"""A data set with more records is also tried as a piece of it, which is easier to trace by hand."""
+PIECE = 5
+TELLING = 4
+"""Records of a data set that are removed or replaced."""
+OTHERS = 3
+"""Records of other data sets that are added, or put in place of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The pairs to try, and how many more there were."""
+
+    pairs: list[Pair]
+    left_out: int
+
+
+def record_neighbours(adjacency: AddRemove | Replace, datasets: Sequence[Any]) -> Derived:
+    """Pairs of each data set with its neighbours, data sets taking turns.
+
+    Removed or replaced are the only record of a category, the holders of extreme values and the first record; added
+    are a copy, records of the other data sets and of `adjacency.records`, and odd ones.
+
+    >>> from refutedp.inputs.adjacency import ADD_REMOVE
+    >>> derived = record_neighbours(ADD_REMOVE, [["a", "a", "b"]])
+    >>> [(pair.d2, pair.category) for pair in derived.pairs][:2]
+    [(['a', 'a'], 'remove record 2, the only one of its kind'), (['a', 'b'], 'remove record 0')]
+    """
+    surroundings = [_Surroundings(adjacency, data, _pool(adjacency, data, datasets)) for data in datasets]
+    plain = _distinct(adjacency, _in_turns([list(one.plain()) for one in surroundings]))
+    odd: list[Pair] = []
+    if adjacency.odd:
+        # Each data set starts with another kind of oddness, so that many data sets show many kinds.
+        lists = [_rotated(list(one.odd()), by) for by, one in enumerate(surroundings)]
+        odd = _distinct(adjacency, _in_turns(lists), beside=plain)
+    room = max(MOST_PLAIN, MOST_PAIRS - len(odd))
+    pairs = [*plain[:room], *odd][:MOST_PAIRS]
+    if not pairs:
+        shown = ", ".join(one_line(data) for data in datasets)
+        raise UsageError(
+            f"inputs={shown} has no neighbours to try: give a data set with a few records, "
+            "or examples of records with the adjacency, such as AddRemove([0, 1])"
+        )
+    return Derived(pairs, len(plain) + len(odd) - len(pairs))
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """A data set with the records that may come in."""
+
+    adjacency: AddRemove | Replace
+    data: Any
+    pool: list[Any]
+    container: Container = field(init=False)
+    records: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        container = container_of(self.data)
+        assert container is not None
+        object.__setattr__(self, "container", container)
+        object.__setattr__(self, "records", container.records(self.data))
+
+    def plain(self) -> Iterator[Pair]:
+        """Moves with ordinary records, on a piece of the data if that is large, on the data, on a single record."""
+        for base, name in self._bases():
+            yield from self._moves(base, name)
+        telling = self._telling(self.records)
+        if len(self.records) > 1:
+            yield from self._moves(self.container.take(self.data, [telling[0][0]]), ", in data of one record")
+
+    def odd(self) -> Iterator[Pair]:
+        """One odd record comes in."""
+        base, name = self._bases()[0]
+        records = self.container.records(base)
+        fields = self.container.fields(base)
+        names = None if fields is None else [one.name for one in fields]
+        for odd in odd_records([*records, *self.pool], names=names, nullable=self.container.nullable):
+            # A data set without records has none to replace, and a record of the pool to add.
+            yield from self._come_in(base, 0, odd.record, f"an odd record, {odd.words}", name)
+
+    def _bases(self) -> list[tuple[Any, str]]:
+        size = len(self.records)
+        if size <= LARGE:
+            return [(self.container.take(self.data, range(size)), "")]
+        telling = [i for i, _ in self._telling(self.records)]
+        spread = [round(i * (size - 1) / (PIECE - 1)) for i in range(PIECE)]
+        chosen = sorted(list(dict.fromkeys([*telling, *spread]))[:PIECE])
+        piece = self.container.take(self.data, chosen)
+        return [(piece, ", in a piece of the data"), (self.container.take(self.data, range(size)), "")]
+
+    def _moves(self, base: Any, name: str) -> Iterator[Pair]:
+        records = self.container.records(base)
+        telling = self._telling(records)
+        known = {self.container.key(record) for record in records}
+        others = [record for record in self.pool if self.container.key(record) not in known]
+        others = others[: OTHERS if records else len(DEFAULT_RECORDS)]
+        if isinstance(self.adjacency, AddRemove):
+            for i, why in telling:
+                rest = [j for j in range(len(records)) if j != i]
+                yield Pair(base, self.container.take(base, rest), _words(f"remove record {i}{why}", name))
+            for record in others:
+                yield from self._come_in(base, 0, record, "another record", name)
+            if records:
+                yield from self._come_in(base, 0, records[telling[0][0]], "a copy of a record", name)
+            return
+        for i, why in telling:
+            for record in [records[j] for j, _ in telling if j != i][:2]:
+                yield from self._come_in(base, i, record, f"a copy of another{why}", name)
+        for record in others:
+            yield from self._come_in(base, telling[0][0] if telling else 0, record, "another record", name)
+
+    def _come_in(self, base: Any, place: int, record: Any, what: str, name: str) -> Iterator[Pair]:
+        """The pair in which a record comes in, or nothing if the data set cannot hold it."""
+        size = len(self.container.records(base))
+        try:
+            more = self.container.joined(base, record)
+        except CannotHold:
+            return
+        if isinstance(self.adjacency, AddRemove):
+            yield Pair(base, more, _words(f"add {what}", name))
+        elif size:
+            order = [size if i == place else i for i in range(size)]
+            yield Pair(base, self.container.take(more, order), _words(f"replace record {place} by {what}", name))
+
+    def _telling(self, records: Sequence[Any]) -> list[tuple[int, str]]:
+        """Positions of the records whose absence shows most, and why."""
+        found: dict[int, str] = {}
+        for column in _columns(records):
+            counts = Counter(map(repr, column))
+            for i, value in enumerate(column):
+                if isinstance(value, (str, bool)) and counts[repr(value)] == 1 and len(counts) < len(column):
+                    found.setdefault(i, ", the only one of its kind")
+                    break
+        for column in _columns(records):
+            numbers = [(v, -i) for i, v in enumerate(column) if _is_number(v)]
+            if numbers and max(numbers)[0] > min(numbers)[0]:
+                found.setdefault(-max(numbers)[1], ", the largest")
+                found.setdefault(-min(numbers)[1], ", the smallest")
+        if records:
+            found.setdefault(0, "")
+        return list(found.items())[:TELLING]
+
+
+def _columns(records: Sequence[Any]) -> list[list[Any]]:
+    """The values of the records part by part; of records without parts, the records."""
+    if records and all(isinstance(record, dict) for record in records):
+        return [[record.get(name) for record in records] for name in records[0]]
+    if records and all(isinstance(record, tuple | list) for record in records):
+        return [list(column) for column in zip(*records, strict=False)]
+    return [list(records)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _words(move: str, name: str) -> str:
+    return f"{move}{name}"
+
+
+def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) -> list[Any]:
+    """Records that may come in: the user's examples, and those of all data sets of the same kind and columns."""
+    container = container_of(data)
+    assert container is not None
+    fields = container.fields(data)
+    names = None if fields is None else [one.name for one in fields]
+    given: Iterable[Any] = ()
+    if adjacency.records is not DEFAULT_RECORDS:
+        given = [record if names is None else _row(record, names, container) for record in adjacency.records]
+    found = {container.key(record): record for record in given}
+    for other in datasets:
+        if container_of(other) is container and _names(container, other) == names:
+            found.update({container.key(record): record for record in container.records(other)})
+    if not found and names is None:
+        found = {container.key(record): record for record in DEFAULT_RECORDS}
+    return list(found.values())
+
+
+def _names(container: Container, data: Any) -> list[str] | None:
+    fields = container.fields(data)
+    return None if fields is None else [one.name for one in fields]
+
+
+def _row(record: Any, names: Sequence[str], container: Container) -> tuple[Any, ...]:
+    if isinstance(record, dict) and sorted(map(str, record)) == sorted(names):
+        by_name = {str(name): value for name, value in record.items()}
+        return tuple(by_name[name] for name in names)
+    if isinstance(record, tuple | list) and len(record) == len(names):
+        return tuple(record)
+    raise UsageError(
+        f"records has {record!r}, which is no row of a {container.name} with the columns {', '.join(names)}: "
+        "give tuples or dicts with a value for each"
+    )
+
+
+def _distinct(adjacency: AddRemove | Replace, pairs: Iterable[Pair], beside: Iterable[Pair] = ()) -> list[Pair]:
+    """The pairs that are adjacent and differ, each once; widening a type may have changed other records."""
+    seen = {_identity(pair) for pair in beside}
+    kept = []
+    for pair in pairs:
+        identity = _identity(pair)
+        if len(identity) == 2 and identity not in seen and adjacency.difference(pair.d1, pair.d2) is None:
+            seen.add(identity)
+            kept.append(pair)
+    return kept
+
+
+def _identity(pair: Pair) -> frozenset[tuple[str, ...]]:
+    """The two multisets of records; one of them, if they are the same."""
+    sides = []
+    for data in (pair.d1, pair.d2):
+        container = container_of(data)
+        assert container is not None
+        sides.append((container.name, *sorted(container.key(record) for record in container.records(data))))
+    return frozenset(sides)
+
+
+def _in_turns(lists: Sequence[list[Pair]]) -> Iterator[Pair]:
+    for turn in range(max(map(len, lists), default=0)):
+        yield from (items[turn] for items in lists if turn < len(items))
+
+
+def _rotated(items: list[Pair], by: int) -> list[Pair]:
+    start = by % len(items) if items else 0
+    return [*items[start:], *items[:start]]
