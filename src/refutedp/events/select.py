@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +22,40 @@ from refutedp.events.catalogue import Feature, rounding_features, subtle_feature
 from refutedp.events.features import Hamming, Scalar
 from refutedp.events.leaks import LastDigit, Magnitude, Residue
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
+from refutedp.events.shared import Difference, Spread
 from refutedp.events.space import Family, families, families_of
 from refutedp.outputs import Outputs
 from refutedp.records import Scorer
 
+_Row: TypeAlias = tuple[float, int, bool]
+"""A score, the number of an event, and whether the event is likelier on d2."""
 _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
+HOPEFUL = 0.02
+"""The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`."""
+    """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
+
+    `score` holds for all events at once, `hope` for this one alone, had it been the only one.
+    """
 
     event: Event
     x: int
     y: int
     swapped: bool
     score: float
+    hope: float
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The best events of one pair, best first; how many were looked at; the subtle features that showed something."""
+    """The best events of one pair, best score first, then some that only time will tell about; how many were looked
+    at; the subtle features that showed something.
+    """
 
     best: tuple[Scored, ...]
     events: int
@@ -84,35 +96,78 @@ def search_rounding(
 
 
 def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int) -> list[Scored]:
-    """The best events of the families, best first, a few of each family."""
+    """The best events of the families, best first, a few of each family; then half as many hopeful ones.
+
+    A rare event may be the best of all and yet not show it on the search runs at the price of thousands of others.
+    Those that would lead if each were the only one come along, for fresh runs to tell the good from the lucky.
+    """
     if not found:
         return []
     x = np.concatenate([family.x for family in found])
     y = np.concatenate([family.y for family in found])
     sizes = np.array([len(family.x) for family in found])
-    ends = np.cumsum(sizes)
     share = significance / len(found)
     level = np.repeat([share / family.tries for family in found], sizes)
-    ranked: list[tuple[float, int, bool]] = []
+    strict: list[_Row] = []
+    hopeful: list[_Row] = []
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
+        rare = (high + low) < max(least_hits, 1)
         rough = scorer.rough(high, low, level)
-        rough[(high + low) < max(least_hits, 1)] = -np.inf
+        rough[rare] = -np.inf
         picked = _top(rough, low)
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
-        ranked += [(score, index, swapped) for score, index in zip(exact.tolist(), picked.tolist(), strict=True)]
-    ranked.sort(key=lambda row: (-row[0], row[1]))
-    chosen: list[Scored] = []
+        strict += _rows(exact, picked, swapped)
+        hope = scorer.rough(high, low, HOPEFUL)
+        hope[rare] = -np.inf
+        ahead = np.argsort(-hope, kind="stable")[:_EXACTLY_SCORED]
+        hopeful += _rows(hope[ahead], ahead, swapped)
+    ends = np.cumsum(sizes)
+    rows = _some_of_each(strict, ends, keep)
+    known = {(index, swapped) for _, index, swapped in rows}
+    rows += [row for row in _some_of_each(hopeful, ends, keep // 2) if row[1:] not in known]
+    return _scored(rows, found, ends, x, y, level, scorer)
+
+
+def _rows(scores: NDArray[np.float64], indices: NDArray[np.int64], swapped: bool) -> list[_Row]:
+    return [(score, index, swapped) for score, index in zip(scores.tolist(), indices.tolist(), strict=True)]
+
+
+def _some_of_each(rows: list[_Row], ends: NDArray[np.int64], keep: int) -> list[_Row]:
+    """The best rows, few of one family, at most `keep`."""
+    chosen: list[_Row] = []
     taken: Counter[int] = Counter()
-    for score, index, swapped in ranked:
-        family = int(np.searchsorted(ends, index, side="right"))
-        if len(chosen) == keep or not math.isfinite(score):
+    for row in sorted(rows, key=lambda row: (-row[0], row[1])):
+        if len(chosen) == keep or not math.isfinite(row[0]):
             break
+        family = int(np.searchsorted(ends, row[1], side="right"))
         if taken[family] < _MOST_OF_A_FAMILY:
             taken[family] += 1
-            hits = (int(y[index]), int(x[index])) if swapped else (int(x[index]), int(y[index]))
-            start = int(ends[family - 1]) if family else 0
-            chosen.append(Scored(found[family].build(index - start), *hits, swapped, score))
+            chosen.append(row)
+    return chosen
+
+
+def _scored(
+    rows: list[_Row],
+    found: list[Family],
+    ends: NDArray[np.int64],
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    level: NDArray[np.float64],
+    scorer: Scorer,
+) -> list[Scored]:
+    """The events of the rows, built, with both scores."""
+    indices = np.array([index for _, index, _ in rows], dtype=np.int64)
+    swaps = np.array([swapped for _, _, swapped in rows], dtype=bool)
+    high, low = np.where(swaps, y[indices], x[indices]), np.where(swaps, x[indices], y[indices])
+    score = scorer.exact(high, low, level[indices]).tolist()
+    hope = scorer.exact(high, low, HOPEFUL).tolist()
+    chosen: list[Scored] = []
+    for number, (_, index, swapped) in enumerate(rows):
+        family = int(np.searchsorted(ends, index, side="right"))
+        start = int(ends[family - 1]) if family else 0
+        event = found[family].build(index - start)
+        chosen.append(Scored(event, int(high[number]), int(low[number]), swapped, score[number], hope[number]))
     return chosen
 
 
@@ -133,7 +188,7 @@ def complexity(event: Event) -> int:
 
 def _odd(feature: Feature) -> int:
     """Features that take a moment to understand."""
-    return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming) else 0
+    return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming | Difference | Spread) else 0
 
 
 def _top(rough: NDArray[np.float64], low: NDArray[np.int64]) -> NDArray[np.int64]:
