@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-STUDIES = ("bounds", "calibration", "claims", "gaussian_gap", "symbolic", "found_arguments", "speed")
+STUDIES = ("bounds", "calibration", "claims", "gaussian_gap", "svt_limit", "symbolic", "found_arguments", "speed")
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""Tests of (epsilon, delta)-DP compared, false alarms of every claim on its border, and what stopping early costs.
+"""Tests of (epsilon, delta)-DP compared, and what stopping early gains and costs.
 
-`python -m bench.claims [SIMULATIONS]`. Three tables: power and false alarms of a Clopper-Pearson pair, the
-Berger-Boos test and the betting e-value; false alarms of every claim at the end and at the worst moment of stopping;
-runs until conviction with early stopping, and its cost on borderline cases.
+`python -m bench.claims [SIMULATIONS]`. Power and false alarms of a Clopper-Pearson pair, the Berger-Boos test and the
+betting e-value; runs until conviction with early stopping, next to what any test of one event needs; and the cost of
+stopping early on borderline cases. False alarms of every claim: `python -m bench.calibration`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import math
 import sys
 
 import numpy as np
+from scipy.stats import laplace
 
-from refutedp.claims import FDP, ZCDP, ApproxDP, Claim, GaussianDP, Lines, PureDP, RenyiDP
+from bench.gaussian_gap import divergence
+from refutedp.claims import ApproxDP, PureDP
 from refutedp.mechanisms import PAPER
 from refutedp.records import Counts
 from refutedp.stats import allocation, nuisance, pair
 from refutedp.stats.anytime import batches, early_alpha, log_p_at_the_end, start
 from refutedp.stats.claim_scoring import share_for
-from refutedp.stats.verdict import choose_tangent, log_p_value
+from refutedp.stats.verdict import choose_tangent
 
 ALPHA = 0.001
 CASES = (
@@ -32,21 +34,11 @@ CASES = (
     (3.0, 1e-3, 1e-3, 200_000),
     (1.0, 1e-2, 2e-1, 10_000),
 )
-BORDER: tuple[Claim, ...] = (
-    PureDP(0.7),
-    ApproxDP(1.0, 1e-2),
-    ApproxDP(0.3, 1e-4),
-    ZCDP(0.1),
-    RenyiDP(4, 0.5),
-    GaussianDP(0.5),
-    FDP(Lines(((0.5, 0.05), (1.0, 0.01))), "two guarantees"),
-)
 BLATANT = ("isvt1", "noisy_max_laplace_value", "noisy_max_exponential_value", "histogram_wrong_scale")
 
 
 def main(simulations: int = 150) -> None:
     power(simulations)
-    calibration(20 * simulations, 2 * simulations)
     stopping(4 * simulations)
 
 
@@ -93,47 +85,15 @@ def _rejections(
     return {name: value / simulations for name, value in found.items()}
 
 
-def calibration(anytime: int, fixed: int) -> None:
-    alpha = 0.05
-    print(
-        f"\nFalse alarms at alpha = {alpha}, P1 = largest(P2): the fixed-size test at the end ({fixed} simulations),"
-    )
-    print(f"and the e-process stopped at its worst moment ({anytime} simulations)")
-    print(f"{'claim':<36}{'P2':>8}{'at the end':>12}{'e-process':>12}")
-    for claim in BORDER:
-        for p2 in (1e-3, 0.05, 0.3):
-            edge = claim.largest(p2)
-            line = choose_tangent(claim, min(1.2 * edge, 0.99), p2, 0.4)
-            rng = np.random.default_rng([round(1e6 * p2), 3])
-            search = Counts(round(min(1.2 * edge, 0.99) * 10**6), round(p2 * 10**6), 10**6, 10**6)
-            begin = start(claim, search, 0.4, line)
-            n_x = rng.binomial(20_000, 0.4, fixed)
-            end = np.mean(
-                [
-                    log_p_value(Counts(int(a), int(b), int(n), int(20_000 - n), 0.4), claim, line) <= math.log(alpha)
-                    for n, a, b in zip(n_x, rng.binomial(n_x, edge), rng.binomial(20_000 - n_x, p2), strict=True)
-                ]
-            )
-            worst = np.mean([_ever(begin, edge, p2, 0.4, 20_000, alpha, rng) for _ in range(anytime)])
-            print(f"{claim!s:<36}{p2:>8g}{end:>12.4f}{worst:>12.4f}", flush=True)
-
-
-def _ever(process, p1, p2, share, total, alpha, rng) -> bool:  # type: ignore[no-untyped-def]
-    for size in batches(total):
-        n_x = int(rng.binomial(size, share))
-        x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
-        process = process.update(Counts(x, y, n_x, size - n_x, share))
-        if process.rejects(alpha):
-            return True
-    return False
-
-
 def stopping(simulations: int) -> None:
     print(f"\nRuns until conviction with early stopping (significance {ALPHA}, median over seeds), by claimed ε")
     print(f"  {'':<30}" + "".join(f"{epsilon:>10}" for epsilon in (0.2, 0.7, 1.5)))
     for name in BLATANT:
         cells = "".join(f"{_median_runs(name, epsilon):>10,.0f}" for epsilon in (0.2, 0.7, 1.5))
         print(f"  {name:<30}{cells}", flush=True)
+    limits = [laplace_limit(epsilon) for epsilon in (0.2, 0.7, 1.5)]
+    print(f"  {'least for a Laplace max value':<30}" + "".join(f"{runs:>10,.0f}" for runs, _ in limits))
+    print(f"  (log(1/α)/D for any half-line and up to 40 queries; best are {', '.join(str(q) for _, q in limits)})")
     print(
         f"\nBorderline: power of the fixed-size test at n runs, of stop=early at n and at 1.25 n ({simulations} each)"
     )
@@ -173,7 +133,7 @@ def _early(epsilon, p1, p2, share, total, simulations, rng) -> tuple[float, floa
 
 
 def _median_runs(name: str, epsilon: float, seeds: int = 7) -> float:
-    """Search as `check` does, then draw confirmation runs of the chosen event at its rates until conviction."""
+    """The fresh runs after which `check` convicts."""
     from refutedp import ALL_DIFFER, ONE_DIFFERS, check
 
     built_in = next(one for one in PAPER if one.name == name)
@@ -185,28 +145,33 @@ def _median_runs(name: str, epsilon: float, seeds: int = 7) -> float:
             epsilon=epsilon,
             adjacency=ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER,
             args={argument: 1 for argument in ("threshold", "bound") if argument in names},
+            significance=ALPHA,
             seed=seed,
             search_runs=20_000,
             confirm_runs=100_000,
-            lengths=(5,),
             progress=False,
         )
-        evidence = result.evidence
-        assert evidence is not None
-        counts = evidence.counts
-        process = start(PureDP(epsilon), evidence.candidate.search, counts.share)
-        rng = np.random.default_rng([seed, 5])
-        p1, p2 = counts.x / counts.n_x, counts.y / counts.n_y
-        total = 0
-        for size in batches(200_000):
-            n_x = int(rng.binomial(size, counts.share))
-            x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
-            process = process.update(Counts(x, y, n_x, size - n_x, counts.share))
-            total += size
-            if process.rejects(early_alpha(ALPHA)):
-                break
-        used.append(total)
+        assert result.evidence is not None
+        used.append(result.evidence.decided_after)
     return float(np.median(used))
+
+
+def laplace_limit(epsilon: float) -> tuple[float, int]:
+    """The fewest runs, by Stein's exponent, that show the leak of a maximum with Laplace noise; and with what length.
+
+    Over all numbers of queries that all move by one, and all half-lines below a threshold, which by Neyman and
+    Pearson are the best events, for the ratio of the densities only falls.
+    """
+    claim = PureDP(epsilon)
+    scale = 2 / epsilon
+    best = (math.inf, 0)
+    for queries in range(1, 41):
+        for threshold in np.linspace(-3 * scale, 6 * scale, 91):
+            p1, p2 = (float(laplace.cdf(t, scale=scale) ** queries) for t in (threshold, threshold - 1))
+            if p1 > 1.01 * math.exp(epsilon) * p2 and p2 > 1e-12:
+                share = 1 / (1 + math.sqrt(p1 / p2))
+                best = min(best, (math.log(1 / ALPHA) / divergence(claim, p1, p2, share), queries))
+    return best
 
 
 if __name__ == "__main__":

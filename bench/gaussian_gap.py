@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from scipy import optimize, special
 
-from refutedp.claims import ApproxDP
+from refutedp.claims import ApproxDP, Claim
 from refutedp.mechanisms.gaussian import analytic_sigma
 from refutedp.records import Counts
 from refutedp.stats.claim_scoring import share_for
@@ -72,7 +72,7 @@ def best_half_line(claim: ApproxDP, sigma: float) -> tuple[float, float, float, 
     return best
 
 
-def divergence(claim: ApproxDP, p1: float, p2: float, share: float) -> float:
+def divergence(claim: Claim, p1: float, p2: float, share: float) -> float:
     """The least mean divergence of a run from rates on the border of the claim."""
 
     def cost(log_u: float) -> float:

@@ -2,8 +2,8 @@
 
 Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
 only the best pairs stay in the race. The main round spends the budget on the pairs that are left. The last round
-ranks the best events of the best pairs anew with fresh runs, for the best-looking of thousands of events owes part of
-its looks to luck. Everything here may be peeked at and repeated: confirmation is fresh.
+ranks the best events of the best pairs anew with fresh runs, in heats, for the best-looking of thousands of events
+owes part of its looks to luck. Everything here may be peeked at and repeated: confirmation is fresh.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from refutedp.claims import Claim
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
-from refutedp.events.select import Scored, Search, complexity, search_events, search_rounding
+from refutedp.events.select import HOPEFUL, Scored, Search, complexity, search_events, search_rounding
 from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts, Event, count_hits
 from refutedp.sampling.noise_free import noise_free_leaves
@@ -35,14 +35,12 @@ PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
 RACERS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
-FINALISTS = 3
-"""Pairs whose best events are ranked anew."""
+HEATS = ((6, 1), (3, 2))
+"""Ranking anew: how many pairs are in each heat, and on how many fresh runs in units of the search runs."""
+LAST_CONTENDERS = 8
+"""Events in every heat but the first: the fewer, the less luck has to be paid for."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
-RANKING_LEVEL = 0.02
-"""Level of the bounds that rank the finalists: strict enough for luck among dozens, mild enough for rare events."""
-FRESH_LEVEL = 0.02
-"""Level of the same bounds on the fresh runs alone."""
 _NEAR = 0.003
 
 
@@ -85,6 +83,34 @@ class _Looked:
     def score(self) -> float:
         return self.search.best[0].score if self.search.best else -math.inf
 
+    @property
+    def hope(self) -> float:
+        return max((scored.hope for scored in self.search.best), default=-math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contender:
+    """An event of a pair with its hits on the fresh runs of the heats so far."""
+
+    found: Scored
+    x: int = 0
+    y: int = 0
+    score: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Finalist:
+    """A pair with its contenders and the fresh runs a side they have been ranked on."""
+
+    number: int
+    runner: Runner
+    contenders: tuple[_Contender, ...]
+    runs: int = 0
+
+    @property
+    def score(self) -> float:
+        return max(one.score for one in self.contenders)
+
 
 def search(
     prepared: Prepared, claim: Claim, scorer: ClaimScorer, settings: Settings, report: Callable[[Progress], None]
@@ -106,23 +132,51 @@ def search(
     finalists = _finalists(looked)
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
-    ranked = look.rank_anew(finalists)
-    runs += 2 * look.ranking_runs * len(finalists)
-    runner, scored = _choose(ranked)
-    candidate = look.candidate(runner, scored, pilot_runs + rest + look.ranking_runs)
+    last = look.heats(finalists)
+    runs += look.ranking_runs(len(finalists))
+    runner, scored = _choose([(one.runner, contender) for one in last for contender in one.contenders])
+    candidate = look.candidate(runner, scored, pilot_runs + rest + last[0].runs)
     return Found(candidate, _oriented(runner, candidate), len(everyone), events, runs, rounding)
 
 
-def _finalists(looked: Sequence[_Looked]) -> list[_Looked]:
-    """The best pairs, with those of their events that come near the best: the others would only be lucky."""
+def _finalists(looked: Sequence[_Looked]) -> list[_Finalist]:
+    """Half of the places for the best pairs beyond doubt, half for the most hopeful of the others.
+
+    Events that would not come near the best even if they were the only ones stay behind.
+    """
+    places = HEATS[0][0]
+    chosen = sorted(looked, key=lambda one: -one.score)[: places // 2]
+    rest = [one for one in looked if one not in chosen]
+    chosen += sorted(rest, key=lambda one: -one.hope)[: places - len(chosen)]
     best = max(one.score for one in looked)
     reach = best / 2 if best > 0 else best - 0.1
     finalists = []
-    for one in sorted(looked, key=lambda one: -one.score)[:FINALISTS]:
-        near = tuple(scored for scored in one.search.best if scored.score >= reach)
+    for one in chosen:
+        near = [scored for scored in one.search.best if scored.hope >= reach]
         if near:
-            finalists.append(replace(one, search=replace(one.search, best=near)))
+            finalists.append(_Finalist(one.number, one.runner, _distinct(near)))
     return finalists
+
+
+def _distinct(events: Sequence[Scored]) -> tuple[_Contender, ...]:
+    """One contender for all events with the same hits, which are the same event in other words: the shortest."""
+    shortest: dict[tuple[int, int, bool], Scored] = {}
+    for scored in sorted(events, key=lambda scored: complexity(scored.event)):
+        shortest.setdefault((scored.x, scored.y, scored.swapped), scored)
+    return tuple(_Contender(scored) for scored in shortest.values())
+
+
+def _still_racing(finalists: Sequence[_Finalist], pairs: int) -> list[_Finalist]:
+    """The best contenders, of the best pairs."""
+    best = sorted(finalists, key=lambda one: -one.score)[:pairs]
+    scores = sorted((contender.score for one in best for contender in one.contenders), reverse=True)
+    least = scores[:LAST_CONTENDERS][-1]
+    racing = []
+    for one in best:
+        contenders = tuple(contender for contender in one.contenders if contender.score >= least)
+        if contenders:
+            racing.append(replace(one, contenders=contenders))
+    return racing
 
 
 def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Runner] | None:
@@ -150,9 +204,9 @@ class _Round:
     pairs: int
     report: Callable[[Progress], None]
 
-    @property
-    def ranking_runs(self) -> int:
-        return 2 * self.settings.search_runs
+    def ranking_runs(self, finalists: int) -> int:
+        """Fresh runs of all heats, both sides."""
+        return sum(2 * min(pairs, finalists) * units * self.settings.search_runs for pairs, units in HEATS)
 
     def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
         """The best events of each pair that races, on `runs` more runs a side."""
@@ -205,33 +259,41 @@ class _Round:
     def _pool(self) -> Pool:
         return Pool(self.settings.jobs, self.settings.engine)
 
-    def rank_anew(self, finalists: Sequence[_Looked]) -> list[tuple[Runner, Scored]]:
-        """The finalists' events, scored on the search runs and twice as many fresh ones together.
+    def heats(self, finalists: Sequence[_Finalist]) -> list[_Finalist]:
+        """The last finalists, after heats on ever more fresh runs."""
+        for heat, (pairs, units) in enumerate(HEATS):
+            if heat:
+                finalists = _still_racing(finalists, pairs)
+            runs = units * self.settings.search_runs
+            tasks = [
+                Task(
+                    count_events,
+                    (
+                        one.runner,
+                        tuple(contender.found.event for contender in one.contenders),
+                        runs,
+                        child(self.settings.seed, RANKING_STREAM, heat, one.number),
+                    ),
+                    one.runner.what,
+                )
+                for one in finalists
+            ]
+            level = HOPEFUL / sum(len(one.contenders) for one in finalists)
+            ranked = []
+            for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
+                ranked.append(self._ranked(one, hits, runs, level))
+                self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(tasks)))
+            finalists = ranked
+        return list(finalists)
 
-        An event that owes its place to luck in the search must also hold up on the fresh runs alone.
-        """
-        tasks = [
-            Task(
-                count_events,
-                (
-                    one.runner,
-                    tuple(scored.event for scored in one.search.best),
-                    self.ranking_runs,
-                    child(self.settings.seed, RANKING_STREAM, one.number),
-                ),
-                one.runner.what,
-            )
-            for one in finalists
-        ]
-        ranked: list[tuple[Runner, Scored]] = []
-        for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
-            for old, (first, second) in zip(one.search.best, hits, strict=True):
-                x, y = (second, first) if old.swapped else (first, second)
-                all_runs = self.settings.search_runs + self.ranking_runs
-                together = self._bound(x + old.x, y + old.y, all_runs, RANKING_LEVEL)
-                score = min(together, self._bound(x, y, self.ranking_runs, FRESH_LEVEL))
-                ranked.append((one.runner, Scored(old.event, x + old.x, y + old.y, old.swapped, score)))
-        return ranked
+    def _ranked(self, one: _Finalist, hits: Sequence[tuple[int, int]], runs: int, level: float) -> _Finalist:
+        """Score each event on its fresh runs alone: its search runs are why it is here, and flatter it."""
+        contenders = []
+        for old, (first, second) in zip(one.contenders, hits, strict=True):
+            x, y = (second, first) if old.found.swapped else (first, second)
+            x, y = old.x + x, old.y + y
+            contenders.append(_Contender(old.found, x, y, self._bound(x, y, one.runs + runs, level)))
+        return _Finalist(one.number, one.runner, tuple(contenders), one.runs + runs)
 
 
 def search_pair(
@@ -305,11 +367,13 @@ def count_events(
     return [(count_hits(event, runs.first), count_hits(event, runs.second)) for event in events]
 
 
-def _choose(ranked: list[tuple[Runner, Scored]]) -> tuple[Runner, Scored]:
+def _choose(ranked: list[tuple[Runner, _Contender]]) -> tuple[Runner, Scored]:
     """The best event of all; among those within three thousandths of it, the one that is shortest to explain."""
-    top = max(scored.score for _, scored in ranked)
-    near = [(r, s) for r, s in ranked if s.score >= top - _NEAR * abs(top)]
-    return min(near, key=lambda rs: (_length(rs[0]) + complexity(rs[1].event), -rs[1].score))
+    top = max(contender.score for _, contender in ranked)
+    near = [(r, c) for r, c in ranked if c.score >= top - _NEAR * abs(top)]
+    runner, best = min(near, key=lambda rc: (_length(rc[0]) + complexity(rc[1].found.event), -rc[1].score))
+    found = best.found
+    return runner, replace(found, x=found.x + best.x, y=found.y + best.y, score=best.score)
 
 
 def _length(runner: Runner) -> int:

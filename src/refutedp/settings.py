@@ -55,7 +55,7 @@ class Settings:
     jobs: int = 1
     engine: Literal["local", "dask", "ray"] = "local"
     scheduler: str | None = None
-    lengths: tuple[int, ...] = (5, 10)
+    lengths: tuple[int, ...] = (1, 5, 10)
     rarity: float | None = None
     on_error: Literal["output", "raise"] = "output"
     float_leaks: Literal["report", "convict", "ignore"] = "report"
@@ -143,7 +143,7 @@ def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
 def _lengths(value: Any) -> tuple[int, ...]:
     items = (value,) if isinstance(value, int) else tuple(value)
     if not items:
-        raise UsageError("lengths=() is empty: give at least one length of input, such as (5, 10)")
+        raise UsageError("lengths=() is empty: give at least one length of input, such as (1, 5, 10)")
     for item in items:
         _whole("lengths", item, least=1, why="inputs hold at least one query")
     return items

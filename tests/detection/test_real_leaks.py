@@ -40,6 +40,20 @@ def histogram_of_all(records, epsilon, rng):
     return {key: count + rng.laplace(scale=1 / epsilon) for key, count in counts.items()}
 
 
+def counts_with_one_noise(queries, epsilon, rng):
+    noise = rng.laplace(scale=1 / epsilon)
+    return [count + noise for count in queries]
+
+
+def counts_with_noise_for_evens_and_odds(queries, epsilon, rng):
+    noise = [rng.laplace(scale=1 / epsilon) for _ in range(2)]
+    return [count + noise[number % 2] for number, count in enumerate(queries)]
+
+
+def counts_with_noise_each(queries, epsilon, rng):
+    return [count + rng.laplace(scale=1 / epsilon) for count in queries]
+
+
 def two_sided_geometric(rng, epsilon):
     p = 1 - math.exp(-epsilon)
     return int(rng.geometric(p)) - int(rng.geometric(p))
@@ -108,6 +122,15 @@ CASES = [
         ONE_DIFFERS,
         {"lengths": (2,)},
         "raises|float|number",
+    ),
+    ("noise drawn once", counts_with_one_noise, counts_with_noise_each, ONE_DIFFERS, {"lengths": (5,)}, " - "),
+    (
+        "noise drawn twice for five counts",
+        counts_with_noise_for_evens_and_odds,
+        counts_with_noise_each,
+        ONE_DIFFERS,
+        {"lengths": (5,)},
+        "max|min| - ",
     ),
     ("a learned attribute", fit_with_classes, fit_without_classes, TWO, {}, ""),
 ]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from refutedp import ALL_DIFFER, ONE_DIFFERS, AddRemove, AllDiffer, NotAdjacentError, OneDiffers, Replace, UsageError
 from refutedp.inputs.adjacency import ADD_REMOVE, REPLACE, require_adjacent
-from refutedp.inputs.patterns import pairs_for
+from refutedp.inputs.patterns import LENGTHS, pairs_for
+from refutedp.settings import Settings
 
 PAPERS_TABLE = {
     "One Above": ([1, 1, 1, 1, 1], [2, 1, 1, 1, 1]),
@@ -25,8 +26,14 @@ def test_the_papers_table_is_there_word_for_word():
     assert {name: made[name] for name in PAPERS_TABLE} == PAPERS_TABLE
 
 
-def test_both_lengths_of_the_paper_by_default():
-    assert {len(pair.d1) for pair in pairs_for(ALL_DIFFER)} == {5, 10}
+def test_both_lengths_of_the_paper_and_one_query_by_default():
+    assert {len(pair.d1) for pair in pairs_for(ALL_DIFFER)} == {1, 5, 10}
+    assert Settings().lengths == LENGTHS == (1, 5, 10)
+
+
+def test_no_pair_comes_twice_in_either_order():
+    both = [(tuple(pair.d1), tuple(pair.d2)) for pair in pairs_for(ALL_DIFFER, (1, 2, 3))]
+    assert len({frozenset(pair) for pair in both}) == len(both)
 
 
 @pytest.mark.parametrize("kind", [AllDiffer, OneDiffers])

@@ -92,7 +92,7 @@ def check_command(
                 engine=engine.value,
                 scheduler=scheduler,
                 time_limit=None if time_limit is None else parse_time(time_limit),
-                lengths=tuple(length) if length else (5, 10),
+                lengths=tuple(length) if length else (1, 5, 10),
                 lift=lift,
                 float_leaks=float_leaks.value,
                 on_error="raise" if fail_on_error else "output",

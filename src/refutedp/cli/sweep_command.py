@@ -79,7 +79,7 @@ def sweep_command(
                 jobs=jobs,
                 engine=engine.value,
                 scheduler=scheduler,
-                lengths=tuple(length) if length else (5, 10),
+                lengths=tuple(length) if length else (1, 5, 10),
                 lift=lift,
                 epsilon_name=epsilon_name,
                 progress=watch.update,

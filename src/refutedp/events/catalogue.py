@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from refutedp.events.features import (
     Value,
 )
 from refutedp.events.leaks import Has, LastDigit, Magnitude, Residue
+from refutedp.events.shared import Difference, Spread
 from refutedp.outputs import CATEGORICAL, NUMERIC, Array, Group, Path, Shape
 
 Feature: TypeAlias = (
@@ -36,6 +38,8 @@ Feature: TypeAlias = (
     | LastDigit
     | Residue
     | Has
+    | Difference
+    | Spread
 )
 
 MOST_COORDINATES = 40
@@ -78,12 +82,15 @@ def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) 
 
 def subtle_features(groups: list[Group]) -> list[Feature]:
     """Features that cost as much as the runs: looked at on few runs, and on all only if they show something."""
-    return [Magnitude(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+    found: list[Feature] = [Magnitude(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+    numbers = sorted({*_paths(groups, "float"), *_paths(groups, "int")}, key=_path_order)[: MOST_SUBTLE + 1]
+    found += [Difference(right, left) for left, right in pairwise(numbers)]
+    return [*found, Spread()] if len(numbers) > 2 else found
 
 
 def rounding_features(groups: list[Group]) -> list[Feature]:
     """Features that show how floats were rounded, where a mechanism that is private on real numbers may leak."""
-    return [LastDigit(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+    return [LastDigit(path) for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in _nonfinite(groups)]
 
 
 def _paths(groups: list[Group], kind: str) -> list[Path]:

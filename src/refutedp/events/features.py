@@ -205,6 +205,20 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
         """How a programmer would write it."""
         return f"{self.name}(output)"
 
+    def equals(self, value: Scalar) -> str | None:
+        """A whole number without the point that its column has."""
+        return f"{self.words()} = {plain(value)}"
+
+
+def plain(value: Scalar) -> str:
+    """A value as a person writes it: 3 for 3.0.
+
+    >>> plain(3.0), plain(0.5)
+    ('3', '0.5')
+    """
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else repr(value)  # type: ignore[arg-type]
+
 
 class Special(BaseFeature, frozen=True, tag="special"):
     """Whether a float is finite, nan, inf or -inf."""

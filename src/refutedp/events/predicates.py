@@ -103,7 +103,7 @@ class Interval(_Event, frozen=True, tag="interval"):
         if own is not None:
             return own
         name = self.of.words() + (" is a number and" if self.among_others else "")
-        low, high = (None if end is None else f"{end:.15g}" for end in (self.low, self.high))
+        low, high = (None if end is None else f"{end + 0.0:.15g}" for end in (self.low, self.high))
         if low is None and high is None:
             return f"{self.of.words()} is a number"
         if low is None:

@@ -21,6 +21,7 @@ from refutedp.events.catalogue import Feature, rounding_features, subtle_feature
 from refutedp.events.features import Hamming, Scalar
 from refutedp.events.leaks import LastDigit, Magnitude, Residue
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
+from refutedp.events.shared import Difference, Spread
 from refutedp.events.space import Family, families, families_of
 from refutedp.outputs import Outputs
 from refutedp.records import Scorer
@@ -28,22 +29,30 @@ from refutedp.records import Scorer
 _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
+HOPEFUL = 0.02
+"""The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`."""
+    """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
+
+    `score` holds for all events at once, `hope` for this one alone, had it been the only one.
+    """
 
     event: Event
     x: int
     y: int
     swapped: bool
     score: float
+    hope: float
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The best events of one pair, best first; how many were looked at; the subtle features that showed something."""
+    """The best events of one pair, best score first, then some that only time will tell about; how many were looked
+    at; the subtle features that showed something.
+    """
 
     best: tuple[Scored, ...]
     events: int
@@ -84,7 +93,11 @@ def search_rounding(
 
 
 def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int) -> list[Scored]:
-    """The best events of the families, best first, a few of each family."""
+    """The best events of the families, best first, a few of each family; then half as many hopeful ones.
+
+    A rare event may be the best of all and yet not show it on the search runs at the price of thousands of others.
+    Those that would lead if each were the only one come along, for fresh runs to tell the good from the lucky.
+    """
     if not found:
         return []
     x = np.concatenate([family.x for family in found])
@@ -93,31 +106,62 @@ def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: 
     ends = np.cumsum(sizes)
     share = significance / len(found)
     level = np.repeat([share / family.tries for family in found], sizes)
-    scores, numbers, turned = [], [], []
+    strict, hopeful = _Race(ends), _Race(ends)
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
+        rare = (high + low) < max(least_hits, 1)
         rough = scorer.rough(high, low, level)
-        rough[(high + low) < max(least_hits, 1)] = -np.inf
+        rough[rare] = -np.inf
         picked = _top(rough, low)
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
-        scores.append(exact)
-        numbers.append(picked)
-        turned.append(np.full(len(picked), swapped))
-    score_of, number_of, swapped_of = np.concatenate(scores), np.concatenate(numbers), np.concatenate(turned)
-    order = np.lexsort((number_of, -score_of))
-    family_of = ends.searchsorted(number_of, side="right")
-    ranked = zip(*(column[order].tolist() for column in (score_of, number_of, swapped_of, family_of)), strict=True)
-    chosen: list[Scored] = []
-    taken: Counter[int] = Counter()
-    for score, index, swapped, family in ranked:
-        if len(chosen) == keep or not math.isfinite(score):
-            break
-        if taken[family] < _MOST_OF_A_FAMILY:
-            taken[family] += 1
-            hits = (int(y[index]), int(x[index])) if swapped else (int(x[index]), int(y[index]))
-            start = int(ends[family - 1]) if family else 0
-            chosen.append(Scored(found[family].build(index - start), *hits, swapped, score))
-    return chosen
+        strict.enter(exact, picked, swapped)
+        hope = scorer.rough(high, low, HOPEFUL)
+        hope[rare] = -np.inf
+        ahead = np.argsort(-hope, kind="stable")[:_EXACTLY_SCORED]
+        hopeful.enter(hope[ahead], ahead, swapped)
+    rows = list(dict.fromkeys([*strict.first(keep), *hopeful.first(keep // 2)]))
+    numbers = np.array([number for number, _ in rows], dtype=np.int64)
+    swaps = np.array([swapped for _, swapped in rows], dtype=bool)
+    high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
+    score, hope = scorer.exact(high, low, level[numbers]), scorer.exact(high, low, HOPEFUL)
+    families_of_rows = ends.searchsorted(numbers, side="right")
+    return [
+        Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)
+        for (number, swapped), family, hits, scores in zip(
+            rows,
+            families_of_rows.tolist(),
+            zip(high.tolist(), low.tolist(), strict=True),
+            zip(score.tolist(), hope.tolist(), strict=True),
+            strict=True,
+        )
+    ]
+
+
+class _Race:
+    """Events with a score; `ends` are where the families end among their numbers."""
+
+    def __init__(self, ends: NDArray[np.int64]) -> None:
+        self.ends = ends
+        self.entered: list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]] = []
+
+    def enter(self, scores: NDArray[np.float64], numbers: NDArray[np.int64], swapped: bool) -> None:
+        """More events, all in one direction."""
+        self.entered.append((scores, numbers, np.full(len(numbers), swapped)))
+
+    def first(self, keep: int) -> list[tuple[int, bool]]:
+        """The best by number and direction, few of one family, at most `keep`."""
+        scores, numbers, swaps = (np.concatenate(column) for column in zip(*self.entered, strict=True))
+        order = np.lexsort((numbers, -scores))
+        columns = (scores, numbers, swaps, self.ends.searchsorted(numbers, side="right"))
+        chosen: list[tuple[int, bool]] = []
+        taken: Counter[int] = Counter()
+        for score, number, swapped, family in zip(*(column[order].tolist() for column in columns), strict=True):
+            if len(chosen) == keep or not math.isfinite(score):
+                break
+            if taken[family] < _MOST_OF_A_FAMILY:
+                taken[family] += 1
+                chosen.append((number, swapped))
+        return chosen
 
 
 def complexity(event: Event) -> int:
@@ -137,7 +181,7 @@ def complexity(event: Event) -> int:
 
 def _odd(feature: Feature) -> int:
     """Features that take a moment to understand."""
-    return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming) else 0
+    return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming | Difference | Spread) else 0
 
 
 def _top(rough: NDArray[np.float64], low: NDArray[np.int64]) -> NDArray[np.int64]:

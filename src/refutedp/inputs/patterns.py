@@ -9,7 +9,8 @@ from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffer
 from refutedp.inputs.odd import odd_records
 from refutedp.records import Pair
 
-LENGTHS = (5, 10)
+LENGTHS = (1, 5, 10)
+"""The paper's lengths, and one query: the shortest counterexample of all, and often the clearest."""
 MOST_RECORD_PAIRS = 60
 
 Rows: TypeAlias = tuple[list[float], list[float]]
@@ -65,7 +66,7 @@ def pairs_for(adjacency: Adjacency, lengths: Sequence[int] = LENGTHS) -> list[Pa
     for length in sorted(set(lengths)):
         for category, rows in table.items():
             d1, d2 = rows(length, delta)
-            if d1 != d2 and not any(known.d1 == d1 and known.d2 == d2 for known in pairs):
+            if d1 != d2 and not any((known.d1, known.d2) in ((d1, d2), (d2, d1)) for known in pairs):
                 pairs.append(Pair(d1, d2, category))
     return pairs
 

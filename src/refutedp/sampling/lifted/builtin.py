@@ -17,7 +17,7 @@ import numpy as np
 from refutedp.outputs import Array
 from refutedp.sampling.lifted import arithmetic
 from refutedp.sampling.lifted.base import Lifted
-from refutedp.sampling.lifted.functions import stack_columns
+from refutedp.sampling.lifted.ordering import sorted_by_column
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.scalar import Scalar
 
@@ -86,18 +86,13 @@ def _as_column(run: Run, values: Any) -> Array:
 
 
 def lifted_sorted(iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
-    """As `sorted`; floats without a key are sorted by column."""
+    """As `sorted`, by column where keys and items allow it."""
     items = list(iterable)
-    found = _float_run(items) if key is None and len(items) > 1 else None
-    if found is None:
-        return sorted(items, key=key, reverse=reverse)
-    table = np.sort(stack_columns(items).values(), axis=1)
-    run, numpy = found
-    if np.isnan(table[:, -1]).any():
-        # Whether to fall back on comparisons must not depend on what other runs hold.
-        run.refuse("it sorts drawn values among which there is NaN")
-    order = range(len(items) - 1, -1, -1) if reverse else range(len(items))
-    return [Scalar(run, np.ascontiguousarray(table[:, i]), "f", numpy) for i in order]
+    keys = items if key is None else [key(item) for item in items]
+    ordered = sorted_by_column(items, keys, bool(reverse))
+    if ordered is not None:
+        return ordered
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
 
 
 def lifted_sum(iterable: Any, /, start: Any = 0) -> Any:
