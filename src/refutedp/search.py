@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refutedp.claims import Claim
+from refutedp.datasets import container_of
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
 from refutedp.events.select import HOPEFUL, Scored, Search, complexity, search_events, search_rounding
 from refutedp.prepare import Prepared
@@ -352,9 +353,11 @@ def _numbers_in(*inputs: Any) -> list[float]:
     """The distinct finite numbers of the inputs, a few at most: a mechanism may let them through."""
     found: dict[float, None] = {}
     for data in inputs:
-        items = data.ravel().tolist() if isinstance(data, np.ndarray) else data
-        if isinstance(items, Iterable) and not isinstance(items, (str, bytes, Mapping)):
-            numbers = (item for item in items if isinstance(item, (int, float)) and not isinstance(item, bool))
+        container = container_of(data)
+        for record in () if container is None else container.records(data):
+            cells = record.values() if isinstance(record, Mapping) else record
+            cells = cells if isinstance(cells, Iterable) and not isinstance(cells, (str, bytes)) else (cells,)
+            numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
             found.update((float(n), None) for n in numbers if abs(n) < 1e300)
     return sorted(found)[:MOST_LANDMARKS]
 

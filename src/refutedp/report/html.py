@@ -19,7 +19,7 @@ from refutedp.report.branches import lines_of
 from refutedp.report.files import write_atomically
 from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
-from refutedp.report.text import explain, p_value_text
+from refutedp.report.text import explain, method_words, p_value_text
 from refutedp.results import Result, Verdict
 
 MOST_ROWS = 60
@@ -59,6 +59,7 @@ def report_html(result: Result) -> str:
         letter="ε" if evidence is None else evidence.bound_letter,
         confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
+        test=None if evidence is None else method_words(evidence),
         ratio=_ratio(result),
         rates=() if evidence is None else facts.rates(evidence.counts),
         percent=facts.percent,

@@ -53,7 +53,7 @@ def _rates(result: Result) -> list[str]:
         for side, hits, runs in (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
     ]
     lines.append(f"  {_allowed(result.claim, evidence)}")
-    lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({_method(evidence)})")
+    lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
     lines.append(f"  {_certified(result.claim, evidence)}")
@@ -92,11 +92,13 @@ def _ratio(evidence: Evidence) -> str:
     return f"the ratio of the rates is {ratio:.4g}"
 
 
-def _method(evidence: Evidence) -> str:
+def method_words(evidence: Evidence) -> str:
+    """Which test gave the p-value."""
     if evidence.method == "fisher":
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
-    return "exact test on randomly allocated runs, event and direction fixed before them"
+    name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"
+    return f"{name} on randomly allocated runs, event and direction fixed before them"
 
 
 def p_value_text(log_p: float) -> str:
