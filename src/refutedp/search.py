@@ -36,6 +36,8 @@ PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
 RACERS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
+HOPEFULS = 12
+"""Events of a pair that come along though only time will tell."""
 HEATS = ((6, 1), (3, 2))
 """Ranking anew: how many pairs are in each heat, and on how many fresh runs in units of the search runs."""
 LAST_CONTENDERS = 8
@@ -338,6 +340,8 @@ def search_pair(
         significance=settings.significance,
         pairs=pairs,
         least_hits=least,
+        # The pilot only says who races on, and is too short to tell a rare event from luck.
+        hopeful=0 if keep else HOPEFULS,
     )
     if not keep:
         return found, None, None

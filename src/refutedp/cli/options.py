@@ -99,9 +99,7 @@ Pairs = Annotated[
 ]
 Lengths = Annotated[
     list[int] | None,
-    typer.Option(
-        "--length", help="Length of inputs to try; repeat it.  [default: 1, 5 and 10]", show_default=False
-    ),
+    typer.Option("--length", help="Length of inputs to try; repeat it.  [default: 1, 5 and 10]", show_default=False),
 ]
 SearchRuns = Annotated[int, typer.Option(help="Search runs per pair and side.")]
 ConfirmRuns = Annotated[int, typer.Option(help="Fresh runs per side for the verdict.")]

@@ -71,14 +71,16 @@ def search_events(
     pairs: int,
     least_hits: float = 0.0,
     keep: int = 24,
+    hopeful: int = 12,
 ) -> Search:
     """The best events for the outputs of one pair of `pairs`.
 
-    `subtle` are costly features to look at besides the others, None for all; `least_hits` is the paper's rarity rule.
+    `subtle` are costly features to look at besides the others, None for all; `least_hits` is the paper's rarity rule;
+    at most `keep` events come with the best scores and `hopeful` more with the best hopes.
     """
     looked = subtle_features([*first.groups, *second.groups]) if subtle is None else list(subtle)
     found = list(families(first, second, references, subtle=looked, landmarks=landmarks))
-    chosen = _best(found, scorer, significance / pairs, least_hits, keep)
+    chosen = _best(found, scorer, significance / pairs, least_hits, keep, hopeful)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]
     events = sum(len(family.x) for family in found)
     return Search(tuple(chosen), events, tuple(feature for feature in looked if feature in promising))
@@ -89,11 +91,13 @@ def search_rounding(
 ) -> Scored | None:
     """The best event about the rounding of floats; None when the outputs have no floats."""
     found = list(families_of(first, second, rounding_features([*first.groups, *second.groups])))
-    return next(iter(_best(found, scorer, significance / pairs, 0.0, 1)), None)
+    return next(iter(_best(found, scorer, significance / pairs, 0.0, keep=1, hopeful=0)), None)
 
 
-def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int) -> list[Scored]:
-    """The best events of the families, best first, a few of each family; then half as many hopeful ones.
+def _best(
+    found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int, hopeful: int
+) -> list[Scored]:
+    """The best events of the families, best first, a few of each family; then some hopeful ones.
 
     A rare event may be the best of all and yet not show it on the search runs at the price of thousands of others.
     Those that would lead if each were the only one come along, for fresh runs to tell the good from the lucky.
@@ -106,7 +110,7 @@ def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: 
     ends = np.cumsum(sizes)
     share = significance / len(found)
     level = np.repeat([share / family.tries for family in found], sizes)
-    strict, hopeful = _Race(ends), _Race(ends)
+    strict, alone = _Race(ends), _Race(ends)
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
         rare = (high + low) < max(least_hits, 1)
         rough = scorer.rough(high, low, level)
@@ -115,11 +119,12 @@ def _best(found: list[Family], scorer: Scorer, significance: float, least_hits: 
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
         strict.enter(exact, picked, swapped)
-        hope = scorer.rough(high, low, HOPEFUL)
-        hope[rare] = -np.inf
-        ahead = np.argsort(-hope, kind="stable")[:_EXACTLY_SCORED]
-        hopeful.enter(hope[ahead], ahead, swapped)
-    rows = list(dict.fromkeys([*strict.first(keep), *hopeful.first(keep // 2)]))
+        if hopeful:
+            hope = scorer.rough(high, low, HOPEFUL)
+            hope[rare] = -np.inf
+            ahead = _first(hope, _EXACTLY_SCORED)
+            alone.enter(hope[ahead], ahead, swapped)
+    rows = list(dict.fromkeys([*strict.first(keep), *(alone.first(hopeful) if hopeful else ())]))
     numbers = np.array([number for number, _ in rows], dtype=np.int64)
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
@@ -188,8 +193,10 @@ def _top(rough: NDArray[np.float64], low: NDArray[np.int64]) -> NDArray[np.int64
     """The events to score exactly: the best by the rough bound, and the best of those it is unfair to (few hits)."""
     if len(rough) <= 2 * _EXACTLY_SCORED:
         return np.arange(len(rough))
-    best = np.argpartition(-rough, _EXACTLY_SCORED)[:_EXACTLY_SCORED]
     few = np.flatnonzero(low <= 5)
-    if len(few) > _EXACTLY_SCORED:
-        few = few[np.argpartition(-rough[few], _EXACTLY_SCORED)[:_EXACTLY_SCORED]]
-    return np.union1d(best, few)
+    return np.union1d(_first(rough, _EXACTLY_SCORED), few[_first(rough[few], _EXACTLY_SCORED)])
+
+
+def _first(scores: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Where the largest scores are, in no order."""
+    return np.arange(len(scores)) if len(scores) <= count else np.argpartition(-scores, count)[:count]
