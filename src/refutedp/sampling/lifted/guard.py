@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import os
 import random
 import sys
 import types
@@ -104,11 +105,16 @@ class Watch:
                 continue
             line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
             if instruction.opname == "IS_OP" and not _harmless_identity(before, names):
-                return f"it compares by identity ('is') with something other than None (line {line})"
+                return f"it compares by identity ('is') with something other than None ({_place(code, line)})"
             if instruction.opname == "STORE_GLOBAL":
-                return f"it keeps state in the global '{instruction.argval}' (line {line})"
+                return f"it keeps state in the global '{instruction.argval}' ({_place(code, line)})"
             before = [*before[-1:], instruction]
         return None
+
+
+def _place(code: types.CodeType, line: int) -> str:
+    """Where a fault is, for people: the function may be a library's."""
+    return f"line {line} of {os.path.basename(code.co_filename)}"
 
 
 def _own_generator(frame: types.FrameType) -> str | None:
