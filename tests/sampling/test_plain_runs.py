@@ -7,7 +7,7 @@ import pytest
 
 from refutedp import MechanismError, check
 from refutedp.mechanism import describe
-from refutedp.sampling.scalar import run_plain
+from refutedp.sampling.scalar import TURNS, run_plain
 from refutedp.sampling.seeds import child
 
 HALF = np.array([0] * 20 + [1] * 20)
@@ -98,6 +98,23 @@ def test_inputs_take_turns_at_random():
 
 def batched(data, *, epsilon, size, rng):
     return data[0] + rng.laplace(scale=1 / epsilon, size=size)
+
+
+def test_the_inputs_take_turns_in_a_batched_function():
+    """One that changes as it goes, a program that warms up, say, must not look like a leak."""
+    seen = []
+
+    def program(data, *, size, rng):
+        seen.append((data[0], size))
+        return [len(seen)] * size
+
+    order = np.repeat([0, 1], [30_000, 10_000])
+    np.random.default_rng(0).shuffle(order)
+    first, second = run_plain(describe(program), ([7], [8]), {}, order, np.random.SeedSequence(0))
+    assert (first.size, second.size) == (30_000, 10_000)
+    assert [sum(size for data, size in seen if data == side) for side in (7, 8)] == [30_000, 10_000]
+    turns = [{data for data, _ in seen[i : i + 2]} for i in range(0, len(seen), 2)]
+    assert turns == [{7, 8}] * TURNS
 
 
 def test_a_batched_function_is_called_for_many_runs_at_once():

@@ -11,12 +11,16 @@ import numpy as np
 from refutedp.datasets import one_line
 from refutedp.errors import MechanismError
 from refutedp.mechanism import Mechanism
-from refutedp.outputs import Array, Group, Outputs, compress
+from refutedp.outputs import Array, Group, Outputs, compress, merge
 from refutedp.sampling.encode import Raised, encode, shape_of
 from refutedp.sampling.seeds import seeded_globals
 
 OnError: TypeAlias = Literal["output", "raise"]
 
+TURNS = 8
+"""How often the inputs take turns in one chunk of a batched function."""
+LEAST_BATCH = 1000
+"""Runs of a stretch in which both have their turn."""
 _IMMUTABLE = (bool, int, float, str, bytes, type(None))
 
 
@@ -66,24 +70,33 @@ def _run_batched(
     rng: np.random.Generator,
     on_error: OnError,
 ) -> list[Outputs]:
-    outputs = []
-    for side, data in enumerate(inputs):
-        size = int(np.count_nonzero(order == side))
-        if size == 0:
-            outputs.append(Outputs(()))
-            continue
-        try:
-            batch = mechanism.call(_copier(data)(), _copier(dict(arguments))(), rng=rng, size=size)
-            if on_error == "raise" and isinstance(batch, list):
-                _raise_first(mechanism, data, batch)
-        except MechanismError:  # a program that breaks its protocol: no output of any mechanism
-            raise
-        except Exception as error:
-            raised = _failed(mechanism, data, arguments, error, on_error)
-            outputs.append(encode([raised] * size))
-            continue
-        outputs.append(_encode_batch(mechanism, batch, size))
-    return outputs
+    """The inputs take turns by the batch, for a program may warm up, drift, or keep something between requests."""
+    parts: list[list[Outputs]] = [[] for _ in inputs]
+    for stretch in np.array_split(order, min(TURNS, len(order) // LEAST_BATCH + 1)):
+        for side in dict.fromkeys(stretch.tolist()):
+            size = int(np.count_nonzero(stretch == side))
+            parts[side].append(_batch(mechanism, inputs[side], arguments, size, rng, on_error))
+    return [merge(outputs) if outputs else Outputs(()) for outputs in parts]
+
+
+def _batch(
+    mechanism: Mechanism,
+    data: Any,
+    arguments: Mapping[str, Any],
+    size: int,
+    rng: np.random.Generator,
+    on_error: OnError,
+) -> Outputs:
+    try:
+        batch = mechanism.call(_copier(data)(), _copier(dict(arguments))(), rng=rng, size=size)
+        if on_error == "raise" and isinstance(batch, list):
+            _raise_first(mechanism, data, batch)
+    except MechanismError:  # a program that breaks its protocol: no output of any mechanism
+        raise
+    except Exception as error:
+        raised = _failed(mechanism, data, arguments, error, on_error)
+        return encode([raised] * size)
+    return _encode_batch(mechanism, batch, size)
 
 
 def _raise_first(mechanism: Mechanism, data: Any, batch: list[Any]) -> None:
