@@ -3,10 +3,12 @@
 import pytest
 
 from refutedp import check
+from refutedp.checking import PROFILE_RUNS
 from refutedp.events.features import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.select import Scored
-from refutedp.search import HEATS, LAST_CONTENDERS, _Contender, _distinct, _Finalist, _still_racing
+from refutedp.heats import HEATS, LAST_CONTENDERS, Contender, Finalist, distinct, still_racing
+from refutedp.sampling.runner import Runner
 
 
 def rare_and_common(queries, epsilon, rng):
@@ -31,12 +33,12 @@ def test_a_rare_event_wins_where_confirmation_can_certify_it(seed):
 
 
 def contender(score, x=10):
-    return _Contender(Scored(Equals(Length(), 1), x, 1, False, 0.0, 0.0), score=score)
+    return Contender(Scored(Equals(Length(), 1), x, 1, False, 0.0, 0.0), score=score)
 
 
 def test_few_contenders_reach_the_last_heat():
-    finalists = [_Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(HEATS[0][0])]
-    racing = _still_racing(finalists, HEATS[1][0])
+    finalists = [Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(HEATS[0][0])]
+    racing = still_racing(finalists, HEATS[1][0])
     scores = [one.score for finalist in racing for one in finalist.contenders]
     assert len(scores) == LAST_CONTENDERS
     assert min(scores) >= max(one.score for finalist in finalists for one in finalist.contenders) - 2
@@ -45,4 +47,17 @@ def test_few_contenders_reach_the_last_heat():
 def test_the_same_event_in_other_words_races_once():
     same = [Scored(Equals(Length(), n), 10, 1, False, 0.5, 0.6) for n in (1, 2)]
     other = Scored(Equals(Length(), 3), 10, 2, False, 0.5, 0.6)
-    assert [one.found for one in _distinct([*same, other])] == [same[0], other]
+    assert [one.found for one in distinct([*same, other])] == [same[0], other]
+
+
+def test_the_search_runs_reported_are_those_made(monkeypatch):
+    made = []
+    real = Runner.run
+    monkeypatch.setattr(Runner, "run", lambda self, n1, n2, seeds: made.append(n1 + n2) or real(self, n1, n2, seeds))
+    pairs = [([1, last], [0, last]) for last in range(2)]
+    result = check(
+        rare_and_common, epsilon=0.2, pairs=pairs, search_runs=3_000, confirm_runs=1_000, lift=False, progress=False
+    )
+    search, confirm = result.effort.search_runs, result.effort.confirm_runs
+    # Trials of each pair and the profile of the event come on top, a few thousand at most.
+    assert search + confirm <= sum(made) <= search + confirm + 2 * PROFILE_RUNS["scalar"] + 100

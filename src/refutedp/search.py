@@ -2,15 +2,15 @@
 
 Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
 only the best pairs stay in the race. The main round spends the budget on the pairs that are left. The last round
-ranks the best events of the best pairs anew with fresh runs, in heats, for the best-looking of thousands of events
-owes part of its looks to luck. Everything here may be peeked at and repeated: confirmation is fresh.
+ranks the best events of the best pairs anew with fresh runs (`heats.py`). Everything here may be peeked at and
+repeated: confirmation is fresh.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,9 +18,10 @@ import numpy as np
 from refutedp.claims import Claim
 from refutedp.datasets import container_of
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
-from refutedp.events.select import HOPEFUL, Scored, Search, complexity, search_events, search_rounding
+from refutedp.events.select import Scored, Search, search_events, search_rounding
+from refutedp.heats import HEATS, Finalist, Heats, distinct
 from refutedp.prepare import Prepared
-from refutedp.records import Candidate, Counts, Event, count_hits
+from refutedp.records import Candidate, Counts
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import Runner, Runs, join
@@ -31,20 +32,15 @@ from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
 ClaimScorer: TypeAlias = RatioClaimScorer | LineScorer
 
-PILOT_STREAM, MAIN_STREAM, RANKING_STREAM = 10, 11, 12
+PILOT_STREAM, MAIN_STREAM = 10, 11
 PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
 RACERS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
 HOPEFULS = 12
 """Events of a pair that come along though only time will tell."""
-HEATS = ((6, 1), (3, 2))
-"""Ranking anew: how many pairs are in each heat, and on how many fresh runs in units of the search runs."""
-LAST_CONTENDERS = 8
-"""Events in every heat but the first: the fewer, the less luck has to be paid for."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
-_NEAR = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +87,6 @@ class _Looked:
         return max((scored.hope for scored in self.search.best), default=-math.inf)
 
 
-@dataclass(frozen=True, slots=True)
-class _Contender:
-    """An event of a pair with its hits on the fresh runs of the heats so far."""
-
-    found: Scored
-    x: int = 0
-    y: int = 0
-    score: float = -math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class _Finalist:
-    """A pair with its contenders and the fresh runs a side they have been ranked on."""
-
-    number: int
-    runner: Runner
-    contenders: tuple[_Contender, ...]
-    runs: int = 0
-
-    @property
-    def score(self) -> float:
-        return max(one.score for one in self.contenders)
-
-
 def search(
     prepared: Prepared, claim: Claim, scorer: ClaimScorer, settings: Settings, report: Callable[[Progress], None]
 ) -> Found:
@@ -135,21 +107,20 @@ def search(
     finalists = _finalists(looked)
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
-    last = look.heats(finalists)
-    runs += look.ranking_runs(len(finalists))
-    runner, scored = _choose([(one.runner, contender) for one in last for contender in one.contenders])
-    candidate = look.candidate(runner, scored, pilot_runs + rest + last[0].runs)
-    return Found(candidate, _oriented(runner, candidate), len(everyone), events, runs, rounding)
+    winner = Heats(scorer, settings, report).run(finalists)
+    candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.runs)
+    oriented = _oriented(winner.runner, candidate)
+    return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding)
 
 
-def _finalists(looked: Sequence[_Looked]) -> list[_Finalist]:
+def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
     """Half of the places for the best pairs beyond doubt, half for the most hopeful of the others.
 
     Events that would not come near the best even if they were the only ones stay behind.
     """
     places = HEATS[0][0]
-    chosen = sorted(looked, key=lambda one: -one.score)[: places // 2]
-    rest = [one for one in looked if one not in chosen]
+    by_score = sorted(looked, key=lambda one: -one.score)
+    chosen, rest = by_score[: places // 2], by_score[places // 2 :]
     chosen += sorted(rest, key=lambda one: -one.hope)[: places - len(chosen)]
     best = max(one.score for one in looked)
     reach = best / 2 if best > 0 else best - 0.1
@@ -157,29 +128,8 @@ def _finalists(looked: Sequence[_Looked]) -> list[_Finalist]:
     for one in chosen:
         near = [scored for scored in one.search.best if scored.hope >= reach]
         if near:
-            finalists.append(_Finalist(one.number, one.runner, _distinct(near)))
+            finalists.append(Finalist(one.number, one.runner, distinct(near)))
     return finalists
-
-
-def _distinct(events: Sequence[Scored]) -> tuple[_Contender, ...]:
-    """One contender for all events with the same hits, which are the same event in other words: the shortest."""
-    shortest: dict[tuple[int, int, bool], Scored] = {}
-    for scored in sorted(events, key=lambda scored: complexity(scored.event)):
-        shortest.setdefault((scored.x, scored.y, scored.swapped), scored)
-    return tuple(_Contender(scored) for scored in shortest.values())
-
-
-def _still_racing(finalists: Sequence[_Finalist], pairs: int) -> list[_Finalist]:
-    """The best contenders, of the best pairs."""
-    best = sorted(finalists, key=lambda one: -one.score)[:pairs]
-    scores = sorted((contender.score for one in best for contender in one.contenders), reverse=True)
-    least = scores[:LAST_CONTENDERS][-1]
-    racing = []
-    for one in best:
-        contenders = tuple(contender for contender in one.contenders if contender.score >= least)
-        if contenders:
-            racing.append(replace(one, contenders=contenders))
-    return racing
 
 
 def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Runner] | None:
@@ -206,10 +156,6 @@ class _Round:
     settings: Settings
     pairs: int
     report: Callable[[Progress], None]
-
-    def ranking_runs(self, finalists: int) -> int:
-        """Fresh runs of all heats, both sides."""
-        return sum(2 * min(pairs, finalists) * units * self.settings.search_runs for pairs, units in HEATS)
 
     def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
         """The best events of each pair that races, on `runs` more runs a side."""
@@ -244,9 +190,6 @@ class _Round:
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         return looked
 
-    def _bound(self, x: int, y: int, runs: int, level: float) -> float:
-        return float(self.scorer.with_runs(runs).exact(np.array([x]), np.array([y]), level)[0])
-
     def candidate(self, runner: Runner, scored: Scored, n: int) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = runner.pair.swapped() if scored.swapped else runner.pair
@@ -261,42 +204,6 @@ class _Round:
     @property
     def _pool(self) -> Pool:
         return Pool(self.settings.jobs, self.settings.engine)
-
-    def heats(self, finalists: Sequence[_Finalist]) -> list[_Finalist]:
-        """The last finalists, after heats on ever more fresh runs."""
-        for heat, (pairs, units) in enumerate(HEATS):
-            if heat:
-                finalists = _still_racing(finalists, pairs)
-            runs = units * self.settings.search_runs
-            tasks = [
-                Task(
-                    count_events,
-                    (
-                        one.runner,
-                        tuple(contender.found.event for contender in one.contenders),
-                        runs,
-                        child(self.settings.seed, RANKING_STREAM, heat, one.number),
-                    ),
-                    one.runner.what,
-                )
-                for one in finalists
-            ]
-            level = HOPEFUL / sum(len(one.contenders) for one in finalists)
-            ranked = []
-            for one, hits in zip(finalists, self._pool.run(tasks), strict=True):
-                ranked.append(self._ranked(one, hits, runs, level))
-                self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(tasks)))
-            finalists = ranked
-        return list(finalists)
-
-    def _ranked(self, one: _Finalist, hits: Sequence[tuple[int, int]], runs: int, level: float) -> _Finalist:
-        """Score each event on its fresh runs alone: its search runs are why it is here, and flatter it."""
-        contenders = []
-        for old, (first, second) in zip(one.contenders, hits, strict=True):
-            x, y = (second, first) if old.found.swapped else (first, second)
-            x, y = old.x + x, old.y + y
-            contenders.append(_Contender(old.found, x, y, self._bound(x, y, one.runs + runs, level)))
-        return _Finalist(one.number, one.runner, tuple(contenders), one.runs + runs)
 
 
 def search_pair(
@@ -364,30 +271,6 @@ def _numbers_in(*inputs: Any) -> list[float]:
             numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
             found.update((float(n), None) for n in numbers if abs(n) < 1e300)
     return sorted(found)[:MOST_LANDMARKS]
-
-
-def count_events(
-    runner: Runner, events: tuple[Event, ...], n: int, seeds: np.random.SeedSequence
-) -> list[tuple[int, int]]:
-    """Hits of each event on n runs a side."""
-    runs = runner.sample(n, seeds)
-    return [(count_hits(event, runs.first), count_hits(event, runs.second)) for event in events]
-
-
-def _choose(ranked: list[tuple[Runner, _Contender]]) -> tuple[Runner, Scored]:
-    """The best event of all; among those within three thousandths of it, the one that is shortest to explain."""
-    top = max(contender.score for _, contender in ranked)
-    near = [(r, c) for r, c in ranked if c.score >= top - _NEAR * abs(top)]
-    runner, best = min(near, key=lambda rc: (_length(rc[0]) + complexity(rc[1].found.event), -rc[1].score))
-    found = best.found
-    return runner, replace(found, x=found.x + best.x, y=found.y + best.y, score=best.score)
-
-
-def _length(runner: Runner) -> int:
-    try:
-        return len(runner.pair.d1)
-    except TypeError:
-        return 1
 
 
 def best_share(epsilon: float) -> float:
