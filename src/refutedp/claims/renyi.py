@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,8 +24,41 @@ _REFINED = 9
 _EDGE = 1e-12
 
 
+class _BoundsDivergence(Claim):
+    """What claims about Rényi divergences share: everything follows from the border of what they permit."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
+        """The largest log odds of P1 for those of P2, and the order that binds there."""
+
+    def _largest(self, p2: Floats) -> Floats:
+        logit, _ = self._border(_logits(p2))
+        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
+
+    def tangent_at(self, p2: float) -> Tangent:
+        """From the gradient of the divergence of the binding order, on the border or a hair outside it."""
+        slopes, intercepts = self.tangents_at(np.array([p2]))
+        return Tangent(float(slopes[0]), float(intercepts[0]))
+
+    def tangents_at(self, p2: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts of many tangents at once."""
+        logit_q = _logits(p2)
+        logit_p, alpha = self._border(logit_q)
+        return _tangents(logit_p, logit_q, alpha)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The intercept of the tangent whose slope is e^epsilon."""
+        return _delta_at(self.tangents_at, epsilon)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The logarithm of the slope of the tangent whose intercept is `delta`."""
+        return _epsilon_at(self.tangents_at, delta)
+
+
 @dataclass(frozen=True, slots=True)
-class RenyiDP(Claim):
+class RenyiDP(_BoundsDivergence):
     """Rényi differential privacy: D_alpha(M(d1) || M(d2)) <= epsilon, for both orders of adjacent inputs.
 
     "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact (see `binary`).
@@ -42,28 +76,9 @@ class RenyiDP(Claim):
         object.__setattr__(self, "alpha", order_above_one("alpha", self.alpha))
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
 
-    def _largest(self, p2: Floats) -> Floats:
-        logit = largest_logit(_logits(p2), np.array(self.alpha), np.array(self.epsilon))
-        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
-
-    def tangent_at(self, p2: float) -> Tangent:
-        """From the gradient of the divergence at a point on the border or a hair outside it."""
-        slopes, intercepts = self.tangents_at(np.array([p2]))
-        return Tangent(float(slopes[0]), float(intercepts[0]))
-
-    def tangents_at(self, p2: Floats) -> tuple[Floats, Floats]:
-        """Slopes and intercepts of many tangents at once."""
-        logit_q = _logits(p2)
+    def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
         alpha = np.full_like(logit_q, self.alpha)
-        return _tangents(largest_logit(logit_q, alpha, np.array(self.epsilon)), logit_q, alpha)
-
-    def delta_at(self, epsilon: float) -> float:
-        """The intercept of the tangent whose slope is e^epsilon."""
-        return _delta_at(self.tangents_at, epsilon)
-
-    def epsilon_at(self, delta: float) -> float:
-        """The logarithm of the slope of the tangent whose intercept is `delta`."""
-        return _epsilon_at(self.tangents_at, delta)
+        return largest_logit(logit_q, alpha, np.array(self.epsilon)), alpha
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(epsilon, delta)-DP by the exact conversion.
@@ -83,7 +98,7 @@ class RenyiDP(Claim):
 
 
 @dataclass(frozen=True, slots=True)
-class ZCDP(Claim):
+class ZCDP(_BoundsDivergence):
     """Zero-concentrated differential privacy: D_alpha(M(d1) || M(d2)) <= rho alpha for every alpha > 1.
 
     "Concentrated Differential Privacy: Simplifications, Extensions, and Lower Bounds", Bun & Steinke 2016. The bound
@@ -100,23 +115,7 @@ class ZCDP(Claim):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive_number("rho", self.rho))
 
-    def _largest(self, p2: Floats) -> Floats:
-        logit, _ = self._border(_logits(p2))
-        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
-
-    def tangent_at(self, p2: float) -> Tangent:
-        """The tangent of the order that binds at `p2`."""
-        slopes, intercepts = self.tangents_at(np.array([p2]))
-        return Tangent(float(slopes[0]), float(intercepts[0]))
-
-    def tangents_at(self, p2: Floats) -> tuple[Floats, Floats]:
-        """Slopes and intercepts of many tangents at once."""
-        logit_q = _logits(p2)
-        logit_p, alpha = self._border(logit_q)
-        return _tangents(logit_p, logit_q, alpha)
-
     def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
-        """The largest log odds, and the order that binds there."""
         far = 4 * (1 + math.sqrt(750 / self.rho))
         orders = 1 + np.geomspace(1e-3, far, _ORDERS)
         step = math.log(far / 1e-3) / (_ORDERS - 1)
@@ -129,14 +128,6 @@ class ZCDP(Claim):
             best = np.argmin(fine, axis=1)
             middle = near[rows, best] - 1
         return fine[rows, best], near[rows, best]
-
-    def delta_at(self, epsilon: float) -> float:
-        """The intercept of the tangent whose slope is e^epsilon."""
-        return _delta_at(self.tangents_at, epsilon)
-
-    def epsilon_at(self, delta: float) -> float:
-        """The logarithm of the slope of the tangent whose intercept is `delta`."""
-        return _epsilon_at(self.tangents_at, delta)
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.

@@ -8,6 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 
+def _with_cut_laplace(
+    queries: Sequence[float], epsilon: float, bound: float, rng: np.random.Generator
+) -> list[float]:
+    """Laplace noise of scale 1/ε for each query, given that it is at most `bound` in size."""
+    kept = -math.expm1(-epsilon * bound)
+    out = []
+    for query in queries:
+        size = -np.log1p(-kept * rng.random()) / epsilon
+        sign = 1 - 2 * (rng.random() < 0.5)
+        out.append(query + sign * size)
+    return out
+
+
 def truncated_laplace(
     queries: Sequence[float], epsilon: float, delta: float, rng: np.random.Generator
 ) -> list[float]:
@@ -16,13 +29,7 @@ def truncated_laplace(
     "Tight Analysis of Privacy and Utility Tradeoff in Approximate Differential Privacy", Geng et al. 2020.
     """
     bound = math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon
-    kept = -math.expm1(-epsilon * bound)
-    out = []
-    for query in queries:
-        size = -np.log1p(-kept * rng.random()) / epsilon
-        sign = 1 - 2 * (rng.random() < 0.5)
-        out.append(query + sign * size)
-    return out
+    return _with_cut_laplace(queries, epsilon, bound, rng)
 
 
 def truncated_laplace_too_short(
@@ -30,13 +37,7 @@ def truncated_laplace_too_short(
 ) -> list[float]:
     """Wrong: cut off at log(1/δ)/(2ε), as if the tail were lighter than it is; it provides a delta far above δ."""
     bound = math.log(1 / delta) / (2 * epsilon)
-    kept = -math.expm1(-epsilon * bound)
-    out = []
-    for query in queries:
-        size = -np.log1p(-kept * rng.random()) / epsilon
-        sign = 1 - 2 * (rng.random() < 0.5)
-        out.append(query + sign * size)
-    return out
+    return _with_cut_laplace(queries, epsilon, bound, rng)
 
 
 def staircase(queries: Sequence[float], epsilon: float, rng: np.random.Generator) -> list[float]:
