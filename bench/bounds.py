@@ -12,7 +12,7 @@ import sys
 
 from refutedp import ALL_DIFFER, ONE_DIFFERS, check
 from refutedp.mechanisms import PAPER
-from refutedp.stats.allocation import epsilon_lower_bound
+from refutedp.stats.ratio import epsilon_lower_bound
 
 EPSILONS = (0.2, 0.7, 1.5)
 WANTED = {

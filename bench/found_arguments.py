@@ -10,7 +10,7 @@ from typing import Any
 
 from refutedp import check
 from refutedp.mechanisms import isvt1, isvt2, isvt3, isvt4, svt
-from refutedp.stats.allocation import epsilon_lower_bound
+from refutedp.stats.ratio import epsilon_lower_bound
 
 SEEDS = (100, 101, 102)
 

@@ -27,6 +27,7 @@ from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.search import Found, search
 from refutedp.settings import Options, Progress, Settings, settings_from
+from refutedp.stats import ratio
 from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.verdict import is_ratio, log_p_value
@@ -166,7 +167,8 @@ def sweep(
                     f"{described.name}() gives one and the same output always: there is no curve to draw"
                 )
             (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
-            points += [Point(value, t, weigh(found.candidate, counts, t, chosen)) for t in tests]
+            bound = ratio.epsilon_lower_bound(counts, 1 - chosen.significance)
+            points += [Point(value, t, weigh(found.candidate, counts, t, chosen, bound)) for t in tests]
     return Sweep(
         described.name,
         str(adjacency),

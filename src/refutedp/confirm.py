@@ -7,14 +7,16 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 
+import numpy as np
+
 from refutedp.claims import Claim
-from refutedp.records import Candidate, Counts, Evidence
+from refutedp.records import Candidate, Counts, Event, Evidence
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
-from refutedp.stats import allocation, anytime, fisher
-from refutedp.stats.anytime import LineProcess, RatioProcess
+from refutedp.stats import anytime, fisher, ratio
+from refutedp.stats.anytime import Process
 from refutedp.stats.certify import bound_of, certify
 from refutedp.stats.stopped import certify_stopped
 from refutedp.stats.verdict import is_ratio, log_p_value
@@ -33,9 +35,8 @@ def count_fresh(
     total = 2 * settings.confirm_runs
     sizes = chunk_sizes(total, 2 * CHUNK[runner.way])
     events = tuple(candidate.event for candidate in candidates)
-    share = candidates[0].share
     tasks = [
-        Task(runner.count, (events, size, share, child(settings.seed, stream, number)), runner.what)
+        _task(runner, candidates[0], events, size, child(settings.seed, stream, number))
         for number, size in enumerate(sizes)
     ]
     parts: list[tuple[Counts, ...]] = []
@@ -60,14 +61,14 @@ def confirm(
         (counts,) = count_fresh(runner, [candidate], settings, report)
         return judge(candidate, counts, claim, settings)
     total = 2 * settings.confirm_runs
-    process = anytime.start(claim, candidate.search, candidate.share, candidate.tangent)
+    process = anytime.start_for(claim, candidate)
     done = decided = 0
     for number, size in enumerate(anytime.batches(total)):
         process = process.update(_batch(runner, candidate, size, number, settings))
         done += size
         report(Progress("confirm", done, total))
         if not decided and process.rejects(anytime.early_alpha(settings.significance)):
-            decided = done
+            decided = process.counts.n_x + process.counts.n_y
             if runner.way == "scalar":
                 break
     if decided and done < total:
@@ -88,19 +89,22 @@ def confirm(
 
 def _batch(runner: Runner, candidate: Candidate, size: int, number: int, settings: Settings) -> Counts:
     tasks = [
-        Task(
-            runner.count,
-            ((candidate.event,), part, candidate.share, child(settings.seed, CONFIRM_STREAM, number, chunk)),
-            runner.what,
-        )
+        _task(runner, candidate, (candidate.event,), part, child(settings.seed, CONFIRM_STREAM, number, chunk))
         for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
     ]
     return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))
 
 
-def _stopped(
-    process: RatioProcess | LineProcess, candidate: Candidate, claim: Claim, settings: Settings, decided: int
-) -> Evidence:
+def _task(
+    runner: Runner, candidate: Candidate, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+) -> Task[tuple[Counts, ...]]:
+    """One chunk of `runs` runs in all, in the way that was chosen with the candidate."""
+    if candidate.twins:
+        return Task(runner.twins, (events, runs // 2, seeds), runner.what)
+    return Task(runner.count, (events, runs, candidate.share, seeds), runner.what)
+
+
+def _stopped(process: Process, candidate: Candidate, claim: Claim, settings: Settings, decided: int) -> Evidence:
     """The evidence at an early stop: everything in it is valid whenever one stops."""
     confidence = anytime.bound_confidence(settings.significance, early=True)
     certified = certify_stopped(process, confidence, claim, candidate.search)
@@ -143,24 +147,25 @@ def judge(candidate: Candidate, counts: Counts, claim: Claim, settings: Settings
 def _bounds(counts: Counts, confidence: float, claim: Claim, candidate: Candidate) -> tuple[float, str, float]:
     """Epsilon at the claim's delta, and the claim's own currency with its letter."""
     if is_ratio(claim):
-        epsilon = allocation.epsilon_lower_bound(counts, confidence)
+        epsilon = ratio.epsilon_lower_bound(counts, confidence)
         return epsilon, "ε", max(epsilon, 0.0)
     certified = certify(counts, confidence, claim, candidate.tangent)
     return certified.epsilon, *bound_of(certified, claim)
 
 
-def weigh(candidate: Candidate, counts: Counts, epsilon: float, settings: Settings) -> Evidence:
-    """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction."""
-    test = fisher.log_p_value if settings.method == "fisher" else allocation.log_p_value
-    reverse = Counts(counts.y, counts.x, counts.n_y, counts.n_x, 1 - counts.share)
+def weigh(
+    candidate: Candidate, counts: Counts, epsilon: float, settings: Settings, bound: float | None = None
+) -> Evidence:
+    """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction; `bound` if it is known."""
+    test = fisher.log_p_value if settings.method == "fisher" else ratio.log_p_value
     confidence = 1 - settings.significance
     return Evidence(
         candidate=candidate,
         counts=counts,
         method=settings.method,
         log_p_value=test(counts, epsilon),
-        log_p_reverse=test(reverse, epsilon),
-        epsilon_lower_bound=allocation.epsilon_lower_bound(counts, confidence),
+        log_p_reverse=test(counts.swapped(), epsilon),
+        epsilon_lower_bound=ratio.epsilon_lower_bound(counts, confidence) if bound is None else bound,
         confidence=confidence,
         decided_after=counts.n_x + counts.n_y,
     )

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from refutedp.events.select import HOPEFUL, Scored, complexity
-from refutedp.records import Event, count_hits
+from refutedp.records import Counts
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
+from refutedp.stats import twins
 from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer
 
 HEAT_STREAM = 12
@@ -25,27 +26,27 @@ HEATS = ((6, 1), (3, 2))
 """How many pairs are in each heat, and on how many fresh runs in units of the search runs."""
 LAST_CONTENDERS = 8
 """Events in every heat but the first: the fewer, the less luck has to be paid for."""
+ALIKE = 0.02
+"""Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 _NEAR = 0.003
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An event of a pair with its hits on the fresh runs of the heats so far."""
+    """An event of a pair with its hits on the fresh runs of its last heat."""
 
     found: Scored
-    x: int = 0
-    y: int = 0
+    counts: Counts | None = None
     score: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A pair with its contenders and the fresh runs a side they have been ranked on."""
+    """A pair with its contenders."""
 
     number: int
     runner: Runner
     contenders: tuple[Contender, ...]
-    runs: int = 0
 
     @property
     def score(self) -> float:
@@ -55,20 +56,26 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The event that won with all its hits, the fresh runs a side it was ranked on, and those of all heats."""
+    """The event that won, with its hits in search and those in the last heat, and the runs of all heats."""
 
     runner: Runner
     event: Scored
-    runs: int
+    counts: Counts
     all_runs: int
 
 
 def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
-    """One contender for all events with the same hits, which are the same event in other words: the shortest."""
-    shortest: dict[tuple[int, int, bool], Scored] = {}
-    for scored in sorted(events, key=lambda scored: complexity(scored.event)):
-        shortest.setdefault((scored.x, scored.y, scored.swapped), scored)
-    return tuple(Contender(scored) for scored in shortest.values())
+    """One contender for all events with about the same hits, which promise the same: the shortest."""
+    kept: list[Scored] = []
+    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.hope)):
+        hits = (scored.x, scored.y)
+        if not any(one.swapped == scored.swapped and _alike(hits, (one.x, one.y)) for one in kept):
+            kept.append(scored)
+    return tuple(Contender(scored) for scored in kept)
+
+
+def _alike(some: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    return all(abs(a - b) <= ALIKE * max(a, b) for a, b in zip(some, others, strict=True))
 
 
 def still_racing(finalists: Sequence[Finalist], pairs: int) -> list[Finalist]:
@@ -102,9 +109,8 @@ class Heats:
             runs = units * self.settings.search_runs
             tasks = [
                 Task(
-                    count_events,
+                    one.runner.twins,
                     (
-                        one.runner,
                         tuple(contender.found.event for contender in one.contenders),
                         runs,
                         child(self.settings.seed, HEAT_STREAM, heat, one.number),
@@ -116,31 +122,32 @@ class Heats:
             level = HOPEFUL / sum(len(one.contenders) for one in finalists)
             ranked = []
             for one, hits in zip(finalists, pool.run(tasks), strict=True):
-                ranked.append(self._ranked(one, hits, runs, level))
+                ranked.append(self._ranked(one, hits, level))
                 self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(tasks)))
             finalists = ranked
             all_runs += 2 * runs * len(tasks)
         return _choose(finalists, all_runs)
 
-    def _ranked(self, one: Finalist, hits: Sequence[tuple[int, int]], runs: int, level: float) -> Finalist:
-        """Score each event on its fresh runs alone: its search runs are why it is here, and flatter it."""
+    def _ranked(self, one: Finalist, hits: Sequence[Counts], level: float) -> Finalist:
+        """Score each event on the runs of this heat alone: its earlier ones are why it is here, and flatter it."""
         contenders = []
-        for old, (first, second) in zip(one.contenders, hits, strict=True):
-            x, y = (second, first) if old.found.swapped else (first, second)
-            x, y = old.x + x, old.y + y
-            contenders.append(Contender(old.found, x, y, self._bound(x, y, one.runs + runs, level)))
-        return Finalist(one.number, one.runner, tuple(contenders), one.runs + runs)
+        for old, fresh in zip(one.contenders, hits, strict=True):
+            counts = fresh.swapped() if old.found.swapped else fresh
+            contenders.append(Contender(old.found, counts, self._bound(counts, level)))
+        return Finalist(one.number, one.runner, tuple(contenders))
 
-    def _bound(self, x: int, y: int, runs: int, level: float) -> float:
-        return float(self.scorer.with_runs(runs).exact(np.array([x]), np.array([y]), level)[0])
+    def _bound(self, counts: Counts, level: float) -> float:
+        """What the runs that confirm it could show: twins where they are the sharper way."""
+        x, y = np.array([counts.x]), np.array([counts.y])
+        apart = float(self.scorer.with_runs(counts.n_x).exact(x, y, level)[0])
+        if not self.scorer.of_ratio or not pays_here(counts, self.settings):
+            return apart
+        return twins.rough_bound(counts, level)
 
 
-def count_events(
-    runner: Runner, events: tuple[Event, ...], n: int, seeds: np.random.SeedSequence
-) -> list[tuple[int, int]]:
-    """Hits of each event on n runs a side."""
-    runs = runner.sample(n, seeds)
-    return [(count_hits(event, runs.first), count_hits(event, runs.second)) for event in events]
+def pays_here(counts: Counts, settings: Settings) -> bool:
+    """Whether confirmation is to be on twin runs."""
+    return settings.twins and settings.method != "fisher" and twins.pays(counts)
 
 
 def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:
@@ -150,8 +157,9 @@ def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:
     near = [(one, contender) for one, contender in ranked if contender.score >= top - _NEAR * abs(top)]
     one, best = min(near, key=lambda oc: (_length(oc[0].runner) + complexity(oc[1].found.event), -oc[1].score))
     found = best.found
-    event = replace(found, x=found.x + best.x, y=found.y + best.y, score=best.score)
-    return Winner(one.runner, event, one.runs, all_runs)
+    assert best.counts is not None, "all contenders have run"
+    event = replace(found, x=found.x + best.counts.x, y=found.y + best.counts.y, score=best.score)
+    return Winner(one.runner, event, best.counts, all_runs)
 
 
 def _length(runner: Runner) -> int:

@@ -46,7 +46,8 @@ class Event(Protocol):
 class Counts:
     """Hits of one event: `x` of `n_x` runs on the side said to be likelier, `y` of `n_y` on the other.
 
-    `share` is the probability with which each run was allocated to the x side.
+    `share` is the probability with which each run was allocated to the x side. `both` is for twin runs, which come in
+    pairs on the same noise: in how many pairs the event happened on both sides; None when the sides are independent.
 
     >>> Counts(x=29, y=5, n_x=50, n_y=50).share
     0.5
@@ -57,13 +58,24 @@ class Counts:
     n_x: int
     n_y: int
     share: float = 0.5
+    both: int | None = None
 
     def __post_init__(self) -> None:
         if not (0 <= self.x <= self.n_x and 0 <= self.y <= self.n_y and 0 < self.share < 1):
             raise UsageError(f"{self} is impossible: hits must lie between 0 and the runs, share inside (0, 1)")
+        if self.both is not None and not (
+            self.n_x == self.n_y and max(0, self.x + self.y - self.n_x) <= self.both <= min(self.x, self.y)
+        ):
+            raise UsageError(f"{self} is impossible: twin runs come in pairs, and both counts those that hit twice")
+
+    def swapped(self) -> Counts:
+        """The same hits with the sides exchanged."""
+        return Counts(self.y, self.x, self.n_y, self.n_x, 1 - self.share, self.both)
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.x + other.x, self.y + other.y, self.n_x + other.n_x, self.n_y + other.n_y, self.share)
+        both = None if self.both is None or other.both is None else self.both + other.both
+        x, y, n_x, n_y = self.x + other.x, self.y + other.y, self.n_x + other.n_x, self.n_y + other.n_y
+        return Counts(x, y, n_x, n_y, self.share, both)
 
 
 def count_hits(event: Event, outputs: Outputs) -> int:
@@ -97,6 +109,10 @@ class Scorer(Protocol):
         """A cheap approximation of `exact`, to see which events deserve it."""
         ...
 
+    def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+        """What runs that confirm the event in the best way might show, if all goes well."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -104,7 +120,8 @@ class Candidate:
 
     The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
     runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the
-    line of the claim's bound that the test aims at, for claims that are not about a ratio.
+    line of the claim's bound that the test aims at, for claims that are not about a ratio. With `twins`, confirmation
+    runs come in pairs on the same noise.
     """
 
     pair: Pair
@@ -113,6 +130,7 @@ class Candidate:
     score: float
     search: Counts
     tangent: Tangent | None = None
+    twins: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from refutedp.sampling.pool import engine_running
 from refutedp.sampling.runner import Runner, fastest
 from refutedp.sampling.seeds import child
 from refutedp.settings import Options, Settings, settings_from
+from refutedp.stats.verdict import is_ratio
 
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
@@ -73,7 +74,8 @@ def recheck(
 ) -> Result:
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
-    The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there.
+    The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
+    unless they are twins.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -89,7 +91,9 @@ def recheck(
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
     pair = Pair(d1, d2, "given", arguments)
-    candidate = Candidate(pair, event_from_builtins(event), share, 0.0, Counts(0, 0, 0, 0))
+    twins = chosen.twins and chosen.method != "fisher" and is_ratio(agreed)
+    none = Counts(0, 0, 0, 0, both=0 if twins else None)
+    candidate = Candidate(pair, event_from_builtins(event), share, 0.0, none, twins=twins)
     return _again(described, candidate, agreed, "as given", chosen)
 
 
@@ -127,6 +131,8 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
     _try_out(mechanism, candidate.pair, settings)
     seeds = child(settings.seed, PROOF_STREAM)
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
+    if runner.way != "lifted":
+        candidate = replace(candidate, twins=False)
     with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
         evidence = confirm(runner, candidate, claim, settings, report)
     return Result(

@@ -19,7 +19,7 @@ from refutedp.claims import Claim
 from refutedp.datasets import container_of
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
 from refutedp.events.select import Scored, Search, search_events, search_rounding
-from refutedp.heats import HEATS, Finalist, Heats, distinct
+from refutedp.heats import HEATS, Finalist, Heats, distinct, pays_here
 from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts
 from refutedp.sampling.noise_free import noise_free_leaves
@@ -108,7 +108,7 @@ def search(
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
     winner = Heats(scorer, settings, report).run(finalists)
-    candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.runs)
+    candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.counts.n_x, winner.counts)
     oriented = _oriented(winner.runner, candidate)
     return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding)
 
@@ -190,11 +190,13 @@ class _Round:
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         return looked
 
-    def candidate(self, runner: Runner, scored: Scored, n: int) -> Candidate:
+    def candidate(self, runner: Runner, scored: Scored, n: int, heats: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = runner.pair.swapped() if scored.swapped else runner.pair
         counts = Counts(scored.x, scored.y, n, n)
         if is_ratio(self.claim):
+            if heats is not None and runner.way == "lifted" and pays_here(heats, self.settings):
+                return Candidate(pair, scored.event, 0.5, scored.score, heats, twins=True)
             share = 0.5 if self.settings.method == "fisher" else best_share(scored.score)
             return Candidate(pair, scored.event, share, scored.score, counts)
         rates = search_rates(counts)
@@ -231,6 +233,8 @@ def search_pair(
         for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
     ]
     scorer = scorer.with_runs(runs.first.size)
+    if runner.way == "lifted" and settings.twins and settings.method != "fisher":
+        scorer = scorer.with_twins()
     least = 0.0
     if settings.rarity is not None:
         least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
@@ -281,5 +285,5 @@ def best_share(epsilon: float) -> float:
     >>> round(best_share(0.0), 2), round(best_share(1.5), 2)
     (0.5, 0.32)
     """
-    odds = math.exp(-0.5 * min(max(epsilon, 0.0), 4.0))
+    odds = math.exp(-0.5 * min(max(epsilon, 0.0), 5.0))
     return odds / (1 + odds)

@@ -35,6 +35,8 @@ class Settings:
     at `scheduler` or a local one. None of this changes the result.
     Noise added to floats leaks through their last digits, even where the same mechanism on real numbers is private:
     `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not look.
+    `twins` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
+    `refutedp.stats.twins`); without it each run is allocated to an input at random.
     `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output. `time_limit`
     is in seconds: the speed of the mechanism is measured, and the budgets shrink until they fit.
 
@@ -60,6 +62,7 @@ class Settings:
     on_error: Literal["output", "raise"] = "output"
     float_leaks: Literal["report", "convict", "ignore"] = "report"
     lift: bool = True
+    twins: bool = True
     epsilon_name: str | None = None
     time_limit: float | None = None
     progress: Callable[[Progress], None] | bool | None = None
@@ -100,6 +103,7 @@ class Options(TypedDict, total=False):
     on_error: Literal["output", "raise"]
     float_leaks: Literal["report", "convict", "ignore"]
     lift: bool
+    twins: bool
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None

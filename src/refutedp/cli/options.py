@@ -114,6 +114,10 @@ Scheduler = Annotated[
 Lift = Annotated[
     bool, typer.Option("--lift/--no-lift", help="Run many samples in one call where that is proven equal.")
 ]
+Twins = Annotated[
+    bool,
+    typer.Option("--twins/--no-twins", help="Confirm on pairs of runs with the same noise where that is sharper."),
+]
 FloatLeaks = Annotated[
     FloatLeaksName,
     typer.Option(help="A leak through the last digits of floats: note it, let it decide, or do not look."),

@@ -46,6 +46,7 @@ def sweep_command(
     engine: o.Engine = parse.EngineName.LOCAL,
     scheduler: o.Scheduler = None,
     lift: o.Lift = True,
+    twins: o.Twins = True,
     epsilon_name: o.EpsilonName = None,
     json: o.JsonPath = None,
     plot: o.PlotPath = None,
@@ -81,6 +82,7 @@ def sweep_command(
                 scheduler=scheduler,
                 lengths=tuple(length) if length else (1, 5, 10),
                 lift=lift,
+                twins=twins,
                 epsilon_name=epsilon_name,
                 progress=watch.update,
             )

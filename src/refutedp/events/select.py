@@ -120,7 +120,7 @@ def _best(
         exact[~np.isfinite(rough[picked])] = -np.inf
         strict.enter(exact, picked, swapped)
         if hopeful:
-            hope = scorer.rough(high, low, HOPEFUL)
+            hope = scorer.hope(high, low, HOPEFUL)
             hope[rare] = -np.inf
             ahead = _first(hope, _EXACTLY_SCORED)
             alone.enter(hope[ahead], ahead, swapped)
@@ -128,7 +128,7 @@ def _best(
     numbers = np.array([number for number, _ in rows], dtype=np.int64)
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
-    score, hope = scorer.exact(high, low, level[numbers]), scorer.exact(high, low, HOPEFUL)
+    score, hope = scorer.exact(high, low, level[numbers]), scorer.hope(high, low, HOPEFUL)
     families_of_rows = ends.searchsorted(numbers, side="right")
     return [
         Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)

@@ -10,7 +10,8 @@ import numpy as np
 from refutedp.claims import Claim, PureDP
 from refutedp.records import Counts, Evidence
 from refutedp.results import Result, Verdict
-from refutedp.stats import allocation, fisher
+from refutedp.stats import fisher
+from refutedp.stats import ratio as ratio_test
 from refutedp.stats.certify import confidence_region, deltas_at
 
 CURVE_POINTS = 120
@@ -61,7 +62,7 @@ def ratio(counts: Counts) -> float | None:
 
 def p_value_at(evidence: Evidence, epsilon: float) -> float:
     """The p-value of the same counts against another epsilon."""
-    test = fisher.log_p_value if evidence.method == "fisher" else allocation.log_p_value
+    test = fisher.log_p_value if evidence.method == "fisher" else ratio_test.log_p_value
     return math.exp(test(evidence.counts, epsilon))
 
 

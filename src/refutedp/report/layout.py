@@ -37,13 +37,17 @@ def plain(value: Number) -> float:
 
 
 class SavedCounts(msgspec.Struct, frozen=True):
-    """Hits and runs on both sides; d1 is the side on which the event is said to be likelier."""
+    """Hits and runs on both sides; d1 is the side on which the event is said to be likelier.
+
+    `hits_both` is for twin runs: pairs on the same noise in which the event happened on both sides.
+    """
 
     hits_d1: int
     hits_d2: int
     runs_d1: int
     runs_d2: int
     share_d1: float
+    hits_both: int | None = None
 
 
 class SavedPair(msgspec.Struct, frozen=True):
@@ -66,6 +70,7 @@ class SavedCandidate(msgspec.Struct, frozen=True):
     score: Number
     search: SavedCounts
     tangent: tuple[float, float] | None = None
+    twins: bool = False
 
 
 class SavedTest(msgspec.Struct, frozen=True):

@@ -114,6 +114,8 @@ def recheck_call(result: Result, indent: str = "") -> str:
         "significance": literal(settings.significance),
         "seed": literal(settings.seed),
     }
+    if not evidence.candidate.twins:
+        parts["twins"] = literal(False)
     if settings.method != "allocation":
         parts["method"] = literal(settings.method)
     if settings.epsilon_name is not None:

@@ -97,6 +97,8 @@ def method_words(evidence: Evidence) -> str:
     if evidence.method == "fisher":
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
+    if evidence.counts.both is not None:
+        return "exact test on pairs of runs with the same noise, event and direction fixed before them"
     name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"
     return f"{name} on randomly allocated runs, event and direction fixed before them"
 

@@ -223,6 +223,7 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
         score=number(candidate.score),
         search=_from_counts(candidate.search),
         tangent=None if candidate.tangent is None else (candidate.tangent.slope, candidate.tangent.intercept),
+        twins=candidate.twins,
     )
 
 
@@ -240,6 +241,7 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
         score=plain(saved.score),
         search=_to_counts(saved.search),
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
+        twins=saved.twins,
     )
 
 
@@ -265,11 +267,11 @@ def event_from_builtins(data: Any) -> Event:
 
 
 def _from_counts(counts: Counts) -> layout.SavedCounts:
-    return layout.SavedCounts(counts.x, counts.y, counts.n_x, counts.n_y, counts.share)
+    return layout.SavedCounts(counts.x, counts.y, counts.n_x, counts.n_y, counts.share, counts.both)
 
 
 def _to_counts(saved: layout.SavedCounts) -> Counts:
-    return Counts(saved.hits_d1, saved.hits_d2, saved.runs_d1, saved.runs_d2, saved.share_d1)
+    return Counts(saved.hits_d1, saved.hits_d2, saved.runs_d1, saved.runs_d2, saved.share_d1, saved.hits_both)
 
 
 def _from_claim(claim: Any) -> dict[str, Any]:

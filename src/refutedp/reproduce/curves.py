@@ -23,7 +23,7 @@ from refutedp.reproduce.truth import best_on_pair, worst_case
 from refutedp.sampling.pool import engine_running
 from refutedp.search import search
 from refutedp.settings import Progress, Settings
-from refutedp.stats import allocation, fisher
+from refutedp.stats import fisher, ratio
 from refutedp.stats.claim_scoring import RatioClaimScorer
 
 FORMAT = 1
@@ -98,8 +98,8 @@ def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress
         title=built_in.title,
         correct=built_in.correct,
         log_p_paper=tuple(_papers_p(even, test) for test in plan.tests),
-        log_p_ours=tuple(allocation.log_p_value(counts, test) for test in plan.tests),
-        bound=allocation.epsilon_lower_bound(counts, 1 - LEVEL),
+        log_p_ours=tuple(ratio.log_p_value(counts, test) for test in plan.tests),
+        bound=ratio.epsilon_lower_bound(counts, 1 - LEVEL),
         best=_plain(best_on_pair(built_in.name, claim.epsilon, pair.d1, pair.d2, others)),
         truth=_plain(worst_case(built_in.name, claim.epsilon, others)),
         d1=tuple(pair.d1),

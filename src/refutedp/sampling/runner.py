@@ -91,10 +91,41 @@ class Runner:
             lift.prove(np.random.default_rng(child), PROOF_RUNS)
 
     def sample(self, n: int, seeds: np.random.SeedSequence) -> Runs:
-        """n runs on either side, chunk by chunk."""
+        """n runs on either side, chunk by chunk, to look at: lifted runs draw their noise once for both sides."""
         sizes = chunk_sizes(n, CHUNK[self.way])
-        parts = [self.run(size, size, child) for size, child in zip(sizes, seeds.spawn(len(sizes)), strict=True)]
-        return join(parts)
+        return join([self._look(size, child) for size, child in zip(sizes, seeds.spawn(len(sizes)), strict=True)])
+
+    def _look(self, n: int, seeds: np.random.SeedSequence) -> Runs:
+        if self.way == "lifted":
+            from refutedp.sampling.lifted import CannotLift, sample_twins
+
+            try:
+                return Runs(*sample_twins(self._lifts, n, np.random.default_rng(seeds)))
+            except CannotLift:
+                pass  # `run` meets it too, and says so.
+        return self.run(n, n, seeds)
+
+    def twins(self, events: tuple[Event, ...], pairs: int, seeds: np.random.SeedSequence) -> tuple[Counts, ...]:
+        """`pairs` runs on either side on the same noise, where they can be lifted; the hits of each event.
+
+        Runs that are independent are pairs too, in any order that their outputs do not decide.
+        """
+        noise, apart, order = seeds.spawn(3)
+        if self.way == "lifted" and not any(lift.scattered for lift in self._lifts):
+            from refutedp.sampling.lifted import CannotLift, hit_twins
+
+            try:
+                hits = hit_twins(self._lifts, events, pairs, np.random.default_rng(noise))
+                return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
+            except CannotLift:
+                pass  # Each chunk decides for itself, as in `run`.
+        done = self.run(pairs, pairs, apart)
+        rng = np.random.default_rng(order)
+        counts = []
+        for event in events:
+            x, y = count_hits(event, done.first), count_hits(event, done.second)
+            counts.append(Counts(x, y, pairs, pairs, both=int(rng.hypergeometric(x, pairs - x, y))))
+        return tuple(counts)
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence

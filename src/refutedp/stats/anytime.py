@@ -13,14 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from refutedp.claims import Claim, Tangent
-from refutedp.records import Counts
+from refutedp.records import Candidate, Counts
 from refutedp.stats.betting import Bets, bets_for
 from refutedp.stats.mixture import Prior, log_likelihood, log_mixture, lower_bound, prior_for
+from refutedp.stats.twins import TwinProcess, stakes_for
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
 SPENT = 0.25
@@ -133,8 +134,20 @@ class LineProcess:
         return self.log_peak >= -math.log(alpha)
 
 
+Process: TypeAlias = RatioProcess | LineProcess | TwinProcess
+
+
+def start_for(claim: Claim, candidate: Candidate) -> Process:
+    """The e-process for a claim, betting on what the search runs of the candidate showed."""
+    if candidate.twins:
+        epsilon = float(claim.epsilon)  # type: ignore[attr-defined]
+        none = Counts(0, 0, 0, 0, both=0)
+        return TwinProcess(epsilon, stakes_for(candidate.search, epsilon), none)
+    return start(claim, candidate.search, candidate.share, candidate.tangent)
+
+
 def start(claim: Claim, search: Counts, share: float, tangent: Tangent | None = None) -> RatioProcess | LineProcess:
-    """The e-process for a claim, betting on what the search runs showed; `share` is that of the confirmation runs.
+    """The e-process for independent runs, of which `share` go to the x side.
 
     >>> from refutedp.claims import PureDP
     >>> start(PureDP(1.0), Counts(400, 50, 1000, 1000), share=0.3).log_e

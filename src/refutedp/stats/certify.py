@@ -3,7 +3,7 @@
 A confidence region for (P1, P2) is found once (`nuisance.Frontier`): with the stated confidence P2 lies in one of its
 cells and P1 above the cell's `p1`. In every notion the privacy that permits (p1, p2) grows with p1 and falls with p2
 (for p1 >= p2), so its least value over the corners of the cells is a lower bound on the mechanism's real parameter.
-All these bounds hold at once. For a pure claim, epsilon at delta = 0 comes from the sharper allocation bound.
+All these bounds hold at once. For a pure claim, epsilon at delta = 0 comes from the sharper bound of `ratio`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from refutedp.claims import Claim, RenyiDP, Tangent, smallest_renyi, smallest_rho
 from refutedp.errors import UsageError
 from refutedp.records import Counts
-from refutedp.stats import allocation, nuisance, pair
+from refutedp.stats import nuisance, pair, ratio
 from refutedp.stats.nuisance import Frontier
 from refutedp.stats.verdict import GAMMAS, WEIGHTS, is_ratio
 
@@ -63,7 +63,7 @@ def certify(counts: Counts, confidence: float, claim: Claim, tangent: Tangent | 
     (4.3, 0.16, 1.9)
     """
     front = confidence_region(counts, confidence, claim, tangent)
-    sharper = max(0.0, allocation.epsilon_lower_bound(counts, confidence)) if is_ratio(claim) else None
+    sharper = max(0.0, ratio.epsilon_lower_bound(counts, confidence)) if is_ratio(claim) else None
     return certified_from(front, confidence, claim, sharper)
 
 
@@ -95,6 +95,9 @@ def confidence_region(counts: Counts, confidence: float, claim: Claim, tangent: 
         raise UsageError(f"confidence={confidence!r} must lie strictly between 0 and 1")
     line = tangent if tangent is not None else claim.tangent_at(0.01)
     error = 1 - confidence
+    if counts.both is not None:
+        # The sides of twin runs are not independent: a bound for either, which needs no more than each alone.
+        return pair.frontier(counts, error)
     for gamma, weight in zip(GAMMAS, WEIGHTS, strict=True):
         if weight * error >= 2 * gamma:
             found = nuisance.region(counts, line, gamma)

@@ -20,6 +20,7 @@ from refutedp.claims import Claim, Tangent
 from refutedp.records import Level
 from refutedp.stats.likelihood import deviance
 from refutedp.stats.scoring import RatioScorer, normal_quantiles
+from refutedp.stats.twins import nearer
 from refutedp.stats.verdict import is_ratio
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -34,6 +35,12 @@ class RatioClaimScorer:
     """Lower bounds on log(P1/P2) against a claimed epsilon; a score above `threshold` breaks it beyond doubt."""
 
     threshold: float
+    twins: bool = False
+
+    @property
+    def of_ratio(self) -> bool:
+        """Whether scores are bounds on log(P1/P2)."""
+        return True
 
     def exact(self, x: Ints, y: Ints, level: Level) -> Floats:
         """Clopper-Pearson, as in the test itself."""
@@ -43,9 +50,18 @@ class RatioClaimScorer:
         """Wilson's approximation."""
         return RatioScorer().rough(x, y, level)
 
+    def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """With twins, as if the event happened on the side with fewer hits only where it happens on the other."""
+        rough = self.rough(x, y, level)
+        return nearer(x, y, np.minimum(x, y), rough) if self.twins else rough
+
     def with_runs(self, runs: int) -> RatioClaimScorer:
         """The same: a ratio of hits from equally many runs needs no more."""
         return self
+
+    def with_twins(self) -> RatioClaimScorer:
+        """The same for events that can be confirmed on twin runs."""
+        return replace(self, twins=True)
 
     def words(self, score: float) -> str:
         """What a score says, for people."""
@@ -65,6 +81,11 @@ class LineScorer:
     runs: int
     threshold: float = 0.0
 
+    @property
+    def of_ratio(self) -> bool:
+        """Whether scores are bounds on log(P1/P2)."""
+        return False
+
     def exact(self, x: Ints, y: Ints, level: Level) -> Floats:
         """The likelihood ratio against the tangent that the events violate most clearly."""
         best, _ = self._nearest(x, y)
@@ -78,6 +99,14 @@ class LineScorer:
             self._nearest(x[i : i + _AT_ONCE], y[i : i + _AT_ONCE])[1] for i in range(0, max(len(x), 1), _AT_ONCE)
         ]
         return self._scaled(np.concatenate(parts), x, level)
+
+    def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """As rough."""
+        return self.rough(x, y, level)
+
+    def with_twins(self) -> LineScorer:
+        """The same: only a ratio is confirmed on twin runs."""
+        return self
 
     def with_runs(self, runs: int) -> LineScorer:
         """The same for another number of runs a side."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 from refutedp.records import Counts
+from refutedp.stats import twins
 
 POWER = 0.8
 """A violation counts as catchable when four of five repetitions would catch it."""
+_BAD_LUCK = 0.8416
+"""The standard deviations below the mean that one of five repetitions falls by."""
 
 
 def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> float:
@@ -30,6 +33,10 @@ def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> f
 def _caught(counts: Counts, rate: float, real: float, epsilon: float, significance: float) -> bool:
     from scipy import special, stats
 
+    if counts.both is not None:
+        unlucky = _unlucky_twins(counts, rate, real)
+        return unlucky is not None and twins.log_p_value(unlucky, epsilon) <= math.log(significance)
+
     runs = counts.n_x + counts.n_y
     odds = counts.share / (1 - counts.share)
     hits = round(runs * (counts.share * math.exp(real) * rate + (1 - counts.share) * rate))
@@ -38,6 +45,22 @@ def _caught(counts: Counts, rate: float, real: float, epsilon: float, significan
     # The smallest x with P(Binomial(hits, under_claim) >= x) <= significance.
     critical = int(stats.binom.isf(significance, hits, under_claim)) + 1
     return critical <= hits and float(stats.binom.sf(critical - 1, hits, in_truth)) >= POWER
+
+
+def _unlucky_twins(counts: Counts, rate: float, real: float) -> Counts | None:
+    """The hits on twin runs at a real epsilon when luck is as bad as in one of five repetitions; None if impossible.
+
+    Where the event happens on d2 only is taken as observed; on d1 only it happens as often as the real epsilon asks.
+    """
+    assert counts.both is not None
+    n, y = counts.n_y, max(counts.y, 1)
+    both = max(counts.both, 1) if counts.y == 0 else counts.both
+    x = n * rate * math.exp(real)
+    only_one_side = max(x - both, 0.0) + (y - both)
+    seen = round(x * math.exp(-_BAD_LUCK * math.sqrt((only_one_side + 1) / (x * y))))
+    if not both <= seen <= n - (y - both):
+        return None
+    return Counts(seen, y, n, n, both=both)
 
 
 def can_ever_convict(n_x: int, n_y: int, epsilon: float, significance: float, share: float = 0.5) -> bool:

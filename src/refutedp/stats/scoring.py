@@ -28,6 +28,10 @@ class RatioScorer:
         with np.errstate(divide="ignore"):
             return np.where(x > 0, np.log(np.maximum(q, 1e-300) / np.maximum(1 - q, 1e-300)), -np.inf)
 
+    def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+        """As rough."""
+        return self.rough(x, y, level)
+
 
 def normal_quantiles(level: Level) -> Level:
     """The quantiles of the standard normal law at the levels, found once for each stretch of equal levels."""

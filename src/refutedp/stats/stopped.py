@@ -10,7 +10,7 @@ import numpy as np
 
 from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
 from refutedp.records import Counts
-from refutedp.stats.anytime import LineProcess, RatioProcess
+from refutedp.stats.anytime import LineProcess, Process
 from refutedp.stats.betting import bets_for
 from refutedp.stats.certify import Certified, certified_from
 from refutedp.stats.mixture import rate_lower_bound
@@ -21,9 +21,7 @@ _STEPS = 80
 _STRIDE = 1.04
 
 
-def certify_stopped(
-    process: RatioProcess | LineProcess, confidence: float, claim: Claim, search: Counts
-) -> Certified:
+def certify_stopped(process: Process, confidence: float, claim: Claim, search: Counts) -> Certified:
     """Bounds from the runs of an e-process at whatever moment it was stopped.
 
     P1 and P2 have confidence sequences of half the error each (Beta mixtures), which give every currency. The claim's
@@ -36,7 +34,7 @@ def certify_stopped(
     p1 = rate_lower_bound(counts.x, counts.n_x, error / 2, guess1)
     p2 = 1 - rate_lower_bound(counts.n_y - counts.y, counts.n_y, error / 2, 1 - guess2)
     front = Frontier(np.array([0.0]), np.array([p2]), np.array([p1]))
-    if isinstance(process, RatioProcess):
+    if not isinstance(process, LineProcess):
         return certified_from(front, confidence, claim, max(0.0, process.epsilon_lower_bound(confidence)))
     found = certified_from(front, confidence, claim)
     name = _currency(claim)

@@ -13,7 +13,7 @@ import numpy as np
 
 from refutedp.claims import ApproxDP, Claim, PureDP, Tangent
 from refutedp.records import Counts
-from refutedp.stats import allocation, nuisance, pair
+from refutedp.stats import nuisance, pair, ratio
 from refutedp.stats.curve import upper_curve
 
 GAMMAS = (1e-5, 1e-10)
@@ -67,7 +67,7 @@ def log_p_value(counts: Counts, claim: Claim, tangent: Tangent | None = None) ->
     0.0
     """
     if is_ratio(claim):
-        return allocation.log_p_value(counts, claim.epsilon)  # type: ignore[attr-defined]
+        return ratio.log_p_value(counts, claim.epsilon)  # type: ignore[attr-defined]
     line = tangent if tangent is not None else claim.tangent_at(0.01)
     if line.excess(counts.x / max(counts.n_x, 1), counts.y / max(counts.n_y, 1)) <= 0:
         return 0.0

@@ -107,25 +107,12 @@ class Collector:
 
     def add(self, output: Any, n: int) -> None:
         """The output of an execution that stands for `n` runs."""
-        if type(output) is list or type(output) is tuple:
-            flat = _flat(output, n)
-            if flat is not None:
-                self._groups.append(_tabulated(flat))
-                return
-        columns = dict(self._leaf_columns(output, n)) if _quick_key(output) is None else {}
-        if not columns:
+        group = group_of(output, n)
+        if group is None:
             self.add_plain(output, n)
-            return
-        shape, leaves = _shape_of(example(output, 0))
-        missing = set(columns) - set(shape.paths)
-        if missing:
-            raise CannotLift("it returns drawn values inside an object that lifted runs cannot look into")
-        arrays = tuple(
-            _typed(kind, columns[path]) if path in columns else np.repeat(column_of(kind, [leaf]), n)
-            for path, kind, leaf in zip(shape.paths, shape.kinds, leaves, strict=True)
-        )
-        # Before joining: merging groups of many rows would sort them to the same end.
-        self._groups.append(_tabulated(Group(shape, n, arrays)))
+        else:
+            # Before joining: merging groups of many rows would sort them to the same end.
+            self._groups.append(_tabulated(group))
 
     def add_plain(self, output: Any, n: int = 1) -> None:
         """An output without columns, or one that a plain call returned."""
@@ -153,16 +140,42 @@ class Collector:
         plain = [_weighted(shape, rows, weights) for shape, rows, weights in self._rows.values()]
         return merge([Outputs((*self._groups, *plain))])
 
-    def _leaf_columns(self, output: Any, n: int) -> Iterator[tuple[Path, Array]]:
-        for path, column in columns_in(output):
-            values = column.values()
-            if column.uniform:
-                values = np.broadcast_to(values, (n, *values.shape[1:]))
-            if values.ndim == 1:
-                yield path, values
-            else:
-                for index in np.ndindex(values.shape[1:]):
-                    yield (*path, *index), np.ascontiguousarray(values[(slice(None), *index)])
+
+def group_of(output: Any, n: int) -> Group | None:
+    """The outputs of an execution that stands for `n` runs, one row a run; None when all runs returned the same."""
+    if type(output) is list or type(output) is tuple:
+        flat = _flat(output, n)
+        if flat is not None:
+            return flat
+    columns = dict(_leaf_columns(output, n)) if _quick_key(output) is None else {}
+    if not columns:
+        return None
+    shape, leaves = _shape_of(example(output, 0))
+    if set(columns) - set(shape.paths):
+        raise CannotLift("it returns drawn values inside an object that lifted runs cannot look into")
+    arrays = tuple(
+        _typed(kind, columns[path]) if path in columns else np.repeat(column_of(kind, [leaf]), n)
+        for path, kind, leaf in zip(shape.paths, shape.kinds, leaves, strict=True)
+    )
+    return Group(shape, n, arrays)
+
+
+def row_of(output: Any) -> Group:
+    """One output without columns, as a group of one row."""
+    shape, leaves = _shape_of(output)
+    return Group(shape, 1, tuple(column_of(kind, [leaf]) for kind, leaf in zip(shape.kinds, leaves, strict=True)))
+
+
+def _leaf_columns(output: Any, n: int) -> Iterator[tuple[Path, Array]]:
+    for path, column in columns_in(output):
+        values = column.values()
+        if column.uniform:
+            values = np.broadcast_to(values, (n, *values.shape[1:]))
+        if values.ndim == 1:
+            yield path, values
+        else:
+            for index in np.ndindex(values.shape[1:]):
+                yield (*path, *index), np.ascontiguousarray(values[(slice(None), *index)])
 
 
 def _flat(output: Any, n: int) -> Group | None:
@@ -230,6 +243,14 @@ def _shape_of(output: Any) -> tuple[Shape, list[Any]]:
         return shape_of(output)
     except UnsupportedOutputError as error:
         raise CannotLift(str(error)) from error
+
+
+def quick_key(output: Any) -> Any:
+    """A key that tells a scalar, or a flat list or tuple of scalars, from every other; None for all else."""
+    kinds = _quick_key(output)
+    if kinds is None or type(output) is Raised:
+        return kinds
+    return kinds, repr(output)
 
 
 def _quick_key(output: Any) -> Any:

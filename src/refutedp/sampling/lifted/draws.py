@@ -15,6 +15,7 @@ from refutedp.sampling.lifted.functions import stack_nested
 from refutedp.sampling.lifted.laws import Law, Size, Source
 from refutedp.sampling.lifted.run import Draw, Run
 from refutedp.sampling.lifted.scalar import Scalar
+from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.surfaces import normal_size
 
 
@@ -25,11 +26,13 @@ class LiftedDrawer:
     would use, and every value is drawn by the very routine that draws one.
     """
 
-    __slots__ = ("run", "source")
+    __slots__ = ("run", "shared", "source")
 
     def __init__(self) -> None:
         self.run: Run
         self.source: Source
+        self.shared: SharedNoise | None = None
+        """Noise that the runs have in common with those of another execution."""
 
     def refuse(self, why: str) -> NoReturn:
         """Give up the lift."""
@@ -49,7 +52,9 @@ class LiftedDrawer:
                     shape = self._element_shape(params, size)
                     array = self._sample(law, params, shape)
                 else:
-                    array = law.sample(self.source, params, run.n)
+                    array = self._shared(law, params, None)
+                    if array is None:
+                        array = law.sample(self.source, params, run.n)
             except (ValueError, TypeError) as error:
                 self.refuse(f"it calls {law.name} with parameters that are invalid, if only in some runs: {error}")
         run.draws.append(Draw(law.name, params, shape, array, run.epoch, law.convert))
@@ -155,8 +160,16 @@ class LiftedDrawer:
     def _sample(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
         ndim = len(shape or ())
         rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
+        shared = self._shared(law, tuple(rows), shape)
+        if shared is not None:
+            return shared
         full: Size = (self.run.n, *(shape or ()))
         return np.asarray(law.sample(self.source, tuple(rows), full))
+
+    def _shared(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array | None:
+        if self.shared is None:
+            return None
+        return self.shared.draw(len(self.run.draws), law, params, shape, self.run.ids(), self.source)
 
 
 def _plain_numbers(params: tuple[Any, ...]) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from refutedp.mechanism import Mechanism
-from refutedp.outputs import Outputs
+from refutedp.outputs import Array, Outputs
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import Collector, example, settled
 from refutedp.sampling.lifted.copies import Copier
@@ -22,6 +22,7 @@ from refutedp.sampling.lifted.plain import copied_functions, equal_outputs, make
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
 from refutedp.sampling.lifted.run import Deferred, Run
+from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.state import generators_state, restore_generators, snapshot
 
 FEW = 8
@@ -97,8 +98,11 @@ class Lift:
                     self._replay(run, output, index)
                 self._prove_path(run, output)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Outputs:
-        """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift."""
+    def sample(self, n: int, rng: np.random.Generator, shared: SharedNoise | None = None) -> Outputs:
+        """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift.
+
+        `shared` is noise for as many runs, at most `chunk`, that another lift has used or will use.
+        """
         collector = Collector()
         source = Source(rng)
         self._check_state()
@@ -108,8 +112,8 @@ class Lift:
             collector.add(output, run.n)
 
         def few(start: Deferred) -> None:
-            for values in values_by_run(start.laws, start.recorded, start.n):
-                collector.add_plain(self._plain(Continue(start.laws, values, source)))
+            for output in self._one_by_one(start, source):
+                collector.add_plain(output)
 
         with _Unchanged(self._roots), np.errstate(all="ignore"):
             if n > 8 * PILOT and self._is_scattered():
@@ -117,8 +121,49 @@ class Lift:
                     collector.add_many(self._fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self._chunk):
-                    self._explore(min(self._chunk, n - start), source, FEW, finish, few)
+                    self._explore(min(self._chunk, n - start), source, FEW, finish, few, shared)
             return collector.finish()
+
+    @property
+    def chunk(self) -> int:
+        """How many runs are lifted at a time."""
+        self._check_state()
+        return self._chunk
+
+    @property
+    def scattered(self) -> bool:
+        """Whether most runs take paths of their own, so that long samples are made one call at a time."""
+        if self._scattered is None:
+            self._check_state()
+            with _Unchanged(self._roots), np.errstate(all="ignore"):
+                self._is_scattered()
+        return bool(self._scattered)
+
+    def visit(
+        self, rng: np.random.Generator, shared: SharedNoise, see: Callable[[Array | None, Any, int], None]
+    ) -> None:
+        """Run on shared noise and tell `see` the numbers of the runs of each part, their output, and how many.
+
+        None stands for the numbers of all runs. The output of a part may hold columns.
+        """
+        source = Source(rng)
+        self._check_state()
+
+        def finish(run: Run, output: Any) -> None:
+            self._prove_path(run, output)
+            see(run.ids(), output, run.n)
+
+        def few(start: Deferred) -> None:
+            ids = np.arange(start.n) if start.ids is None else start.ids
+            for number, output in enumerate(self._one_by_one(start, source)):
+                see(ids[number : number + 1], output, 1)
+
+        with _Unchanged(self._roots), np.errstate(all="ignore"):
+            self._explore(shared.n, source, FEW, finish, few, shared)
+
+    def _one_by_one(self, start: Deferred, source: Source) -> Iterator[Any]:
+        for values in values_by_run(start.laws, start.recorded, start.n):
+            yield self._plain(Continue(start.laws, values, source))
 
     def _is_scattered(self) -> bool:
         """Whether most runs take paths of their own, judged by a pilot whose seed is fixed.
@@ -149,6 +194,7 @@ class Lift:
         at_most: int,
         finish: Callable[[Run, Any], bool | None],
         few: Callable[[Deferred], None],
+        shared: SharedNoise | None = None,
     ) -> None:
         """Follow every path that the runs take, or until `finish` has seen enough.
 
@@ -156,6 +202,7 @@ class Lift:
         """
         waiting = [Deferred(n, (), (), ())]
         self._drawer.source = source
+        self._drawer.shared = shared
         while waiting:
             start = waiting.pop()
             if start.n <= at_most:

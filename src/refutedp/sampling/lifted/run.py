@@ -37,6 +37,8 @@ class Deferred(NamedTuple):
     decisions: tuple[Hashable, ...]
     recorded: tuple[Array, ...]
     laws: tuple[str, ...]
+    ids: Array | None = None
+    """Which runs of the chunk they are; None: all of them."""
 
 
 class Run:
@@ -44,6 +46,7 @@ class Run:
 
     __slots__ = (
         "_composed",
+        "_ids",
         "_known",
         "_position",
         "_steps",
@@ -65,6 +68,7 @@ class Run:
         self.decisions: list[Hashable] = list(start.decisions)
         self.recorded = start.recorded
         self.laws = start.laws
+        self._ids = start.ids
         self.defer = defer
         self.draws: list[Draw] = []
         self.choices: list[Any] = []
@@ -161,13 +165,23 @@ class Run:
 
     def shrink(self, array: Array, epoch: int) -> Array:
         """Values of the runs alive at `epoch`, cut down to those alive now."""
+        return array.take(self._since(epoch), axis=0)
+
+    def ids(self) -> Array | None:
+        """Which runs of the chunk are alive now; None: all of them."""
+        if self.epoch == 0:
+            return self._ids
+        indices = self._since(0)
+        return indices if self._ids is None else self._ids.take(indices)
+
+    def _since(self, epoch: int) -> Array:
         indices = self._composed.get(epoch)
         if indices is None:
             indices = self._steps[-1]
             for step in reversed(self._steps[epoch:-1]):
                 indices = step[indices]
             self._composed[epoch] = indices
-        return array.take(indices, axis=0)
+        return indices
 
     def rows_of(self, index: int) -> list[int]:
         """Where run number `index` of those alive now stood at each epoch."""
@@ -193,7 +207,9 @@ class Run:
         if self.closed:
             self.refuse("it returns an object whose form depends on drawn values")
         laws = tuple([draw.law for draw in self.draws])
-        self.defer(Deferred(len(indices), (*self.decisions, decision), self.rows(indices), laws))
+        alive = self.ids()
+        ids = indices if alive is None else alive.take(indices)
+        self.defer(Deferred(len(indices), (*self.decisions, decision), self.rows(indices), laws, ids))
 
     def _advance(self, indices: Array) -> None:
         self._steps.append(indices)

@@ -1,0 +1,137 @@
+"""Noise that two executions share: run number i of both gets the same draws, as long as both ask for the same law.
+
+A draw is told apart by how many came before it in its run, by its law and its shape. The first execution that asks
+draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the others. Location
+and scale are applied afterwards, in the same floating-point operations as NumPy's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from refutedp.outputs import Array
+from refutedp.sampling.lifted.laws import LAWS, Law, Size, Source
+
+_LOCATED = ("laplace", "gumbel", "logistic", "normal")
+_SCALED = ("exponential",)
+_BETWEEN = ("uniform",)
+_BARE = ("random", "standard_normal", "standard_exponential", "random_sample")
+
+
+Params: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The parameters of a law's standard form, which others can be fitted to it, and how."""
+
+    standard: Params
+    allows: Callable[[Params], bool]
+    apply: Callable[[Params, Array], Array]
+
+
+_MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), lambda p, noise: p[0] + p[1] * noise)
+_STRETCHED = Fit((1.0,), lambda p: _positive(p[0]), lambda p, noise: p[0] * noise)
+_PLACED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1] - p[0]), lambda p, u: p[0] + (p[1] - p[0]) * u)
+_AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
+
+
+def _fits() -> dict[str, Fit]:
+    """Each law that can be shared."""
+    table = {"random.gauss": _MOVED, "random.normalvariate": _MOVED, "random.uniform": _PLACED}
+    table["random.random"] = _AS_IS
+    for names, fit in ((_LOCATED, _MOVED), (_SCALED, _STRETCHED), (_BETWEEN, _PLACED), (_BARE, _AS_IS)):
+        table |= {law: fit for name in names for law in (name, f"np.random.{name}") if law in LAWS}
+    return table
+
+
+_FITS = _fits()
+
+
+class SharedNoise:
+    """Standard noise of `n` runs, filled in as it is asked for.
+
+    >>> from refutedp.sampling.lifted.laws import Source
+    >>> noise, source = SharedNoise(4), Source(np.random.default_rng(0))
+    >>> first = noise.draw(0, LAWS["laplace"], (0.0, 2.0), None, np.array([0, 2]), source)
+    >>> second = noise.draw(0, LAWS["laplace"], (5.0, 2.0), None, np.array([2, 3]), source)
+    >>> bool(second[0] == 5 + first[1])
+    True
+    """
+
+    __slots__ = ("_columns", "n")
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._columns: dict[Any, tuple[Array, Array | None]] = {}
+
+    def draw(
+        self,
+        position: int,
+        law: Law,
+        params: tuple[Any, ...],
+        shape: tuple[int, ...] | None,
+        runs: Array | None,
+        source: Source,
+    ) -> Array | None:
+        """Draw number `position` of the given runs (None: of all); None when this law cannot be shared."""
+        fit = _FITS.get(law.name)
+        if fit is None:
+            return None
+        params = tuple([p if type(p) is float or type(p) is int else np.asarray(p) for p in params])
+        # Parameters that NumPy would refuse are left to NumPy.
+        if not fit.allows(params):
+            return None
+
+        def sample(count: int) -> Array:
+            size: Size = count if shape is None else (count, *shape)
+            return np.asarray(law.sample(source, fit.standard, size))
+
+        return fit.apply(params, self._standard((position, law.name, shape), runs, sample))
+
+    def _standard(self, key: Any, runs: Array | None, sample: Callable[[int], Array]) -> Array:
+        column = self._columns.get(key)
+        if column is None:
+            values = sample(self.n if runs is None else len(runs))
+            if runs is None:
+                self._columns[key] = (values, None)
+            else:
+                whole = np.empty((self.n, *values.shape[1:]), dtype=values.dtype)
+                filled = np.zeros(self.n, dtype=np.bool_)
+                whole[runs] = values
+                filled[runs] = True
+                self._columns[key] = (whole, filled)
+            return values
+        whole, gaps = column
+        if gaps is None:
+            return whole if runs is None else whole.take(runs, axis=0)
+        missing = np.flatnonzero(~gaps) if runs is None else runs[~gaps.take(runs)]
+        if len(missing):
+            whole[missing] = sample(len(missing))
+            gaps[missing] = True
+        return whole if runs is None else whole.take(runs, axis=0)
+
+
+def _finite(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return math.isfinite(value)
+    try:
+        return bool(np.isfinite(value).all())
+    except TypeError:
+        return False
+
+
+def _positive(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return bool(0 < value < math.inf)
+    try:
+        return bool((np.asarray(value) > 0).all()) and _finite(value)
+    except TypeError:
+        return False

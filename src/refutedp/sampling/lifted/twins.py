@@ -1,0 +1,67 @@
+"""Two lifts on the same noise: run number i of both inputs draws the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.outputs import Array, Outputs, merge
+from refutedp.records import Event
+from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
+from refutedp.sampling.lifted.lift import Lift
+from refutedp.sampling.lifted.shared import SharedNoise
+
+Hits = NDArray[np.bool_]
+
+
+def sample_twins(lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
+    """`n` runs of either lift on the same noise; raises CannotLift."""
+    parts: tuple[list[Outputs], list[Outputs]] = ([], [])
+    chunk = min(lift.chunk for lift in lifts)
+    for start in range(0, n, chunk):
+        noise = SharedNoise(min(chunk, n - start))
+        for lift, outputs in zip(lifts, parts, strict=True):
+            outputs.append(lift.sample(noise.n, rng, noise))
+    return merge(parts[0]), merge(parts[1])
+
+
+def hit_twins(
+    lifts: tuple[Lift, Lift], events: Sequence[Event], n: int, rng: np.random.Generator
+) -> list[tuple[int, int, int]]:
+    """Hits of each event on the first input, on the second, and on both, in `n` pairs of runs; raises CannotLift."""
+    totals = np.zeros((len(events), 3), dtype=np.int64)
+    chunk = min(lift.chunk for lift in lifts)
+    for start in range(0, n, chunk):
+        noise = SharedNoise(min(chunk, n - start))
+        first, second = (_hits(lift, events, noise, rng) for lift in lifts)
+        totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
+    return [(int(x), int(y), int(both)) for x, y, both in totals]
+
+
+def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.random.Generator) -> Hits:
+    """Which runs lie in which event."""
+    hits = np.zeros((len(events), noise.n), dtype=np.bool_)
+    known: dict[Any, list[Any]] = {}
+
+    def see(ids: Array | None, output: Any, n: int) -> None:
+        group = group_of(output, n)
+        if group is not None:
+            masks = [event.mask(group) for event in events]
+        else:
+            key = quick_key(output)
+            masks = known.get(key, []) if key is not None else []
+            if not masks:
+                row = row_of(output)
+                masks = [bool(np.any(event.mask(row))) for event in events]
+                if key is not None:
+                    known[key] = masks
+        where = slice(None) if ids is None else ids
+        for number, mask in enumerate(masks):
+            if mask is not False:
+                hits[number, where] = mask
+
+    lift.visit(rng, noise, see)
+    return hits
