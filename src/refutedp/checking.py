@@ -31,6 +31,7 @@ from refutedp.stats import ratio
 from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.verdict import is_ratio, log_p_value
+from refutedp.steering import aim
 
 _HINT = 0.05
 PROFILE_STREAM, ROUNDING_STREAM = 20, 21
@@ -83,7 +84,8 @@ def check(
         found = search(prepared, agreed, scorer_for(agreed, chosen.search_runs), chosen, report)
         if found.candidate is None or found.runner is None:
             return _constant(described, agreed, adjacency, found, prepared.notes, chosen)
-        evidence = confirm(found.runner, found.candidate, agreed, chosen, report)
+        aimed = aim(found.runner, found.candidate, agreed, chosen)
+        evidence = confirm(aimed.runner, aimed.candidate, agreed, chosen, report, aimed.steering)
         float_leak = _float_leak(found, agreed, chosen, report)
     notes = prepared.notes if float_leak is None else (*prepared.notes, float_leak_note(float_leak))
     return Result(
@@ -93,18 +95,18 @@ def check(
         adjacency=str(adjacency),
         evidence=evidence,
         detectable_epsilon=detectable(evidence, agreed, chosen),
-        effort=Effort(found.pairs, found.events, found.runs, evidence.counts.n_x + evidence.counts.n_y),
+        effort=Effort(found.pairs, found.events, found.runs + aimed.runs, evidence.counts.n_x + evidence.counts.n_y),
         settings=chosen,
         notes=notes,
         origin=origin_of(described.function),
-        profile=profile(found.runner, found.candidate, chosen),
+        profile=profile(aimed.runner, aimed.candidate, chosen),
         float_leak=float_leak,
     )
 
 
 def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
     """The smallest real epsilon that this budget would have caught for the event; infinite if it cannot be told."""
-    if not is_ratio(claim):
+    if not is_ratio(claim) or evidence.steered is not None:
         return math.inf
     return detectable_epsilon(evidence.counts, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from refutedp.claims import Claim
-from refutedp.records import Candidate, Counts, Event, Evidence
+from refutedp.records import Candidate, Counts, Event, Evidence, Steered
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 from refutedp.sampling.seeds import child
@@ -18,8 +19,11 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats import anytime, fisher, ratio
 from refutedp.stats.anytime import Process
 from refutedp.stats.certify import bound_of, certify
-from refutedp.stats.stopped import certify_stopped
+from refutedp.stats.stopped import certify_stopped, certify_weighted
 from refutedp.stats.verdict import is_ratio, log_p_value
+
+if TYPE_CHECKING:
+    from refutedp.steering import Steering
 
 CONFIRM_STREAM = 2
 
@@ -49,14 +53,24 @@ def count_fresh(
 
 
 def confirm(
-    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, report: Callable[[Progress], None]
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    how: Steering | None = None,
 ) -> Evidence:
-    """Fresh runs for one candidate, and what they say about the claim.
+    """Fresh runs for one candidate, and what they say about the claim; `how` to steer them, if it is known already.
 
     With `stop="early"` the runs come in growing batches and an e-process watches them: the claim is rejected as soon
     as it may be, with false alarms at most the significance over all stops and the end together. Runs that cost a
     call each stop there; cheap runs go on, so that the certified bound gets sharp.
     """
+    if candidate.steered:
+        plan = how or _steering(runner, candidate, claim, settings)
+        if plan is not None:
+            return _confirm_steered(runner, candidate, claim, settings, report, plan)
+        candidate = replace(candidate, steered=False)
     if settings.method == "fisher" or settings.stop == "fixed":
         (counts,) = count_fresh(runner, [candidate], settings, report)
         return judge(candidate, counts, claim, settings)
@@ -69,7 +83,7 @@ def confirm(
         report(Progress("confirm", done, total))
         if not decided and process.rejects(anytime.early_alpha(settings.significance)):
             decided = process.counts.n_x + process.counts.n_y
-            if runner.way == "scalar":
+            if runner.way == "scalar" or settings.goal == "speed":
                 break
     if decided and done < total:
         return _stopped(process, candidate, claim, settings, decided)
@@ -93,6 +107,72 @@ def _batch(runner: Runner, candidate: Candidate, size: int, number: int, setting
         for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
     ]
     return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))
+
+
+def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Steering | None:
+    from refutedp.sampling.lifted import CannotLift
+    from refutedp.steering import steering
+
+    try:
+        return steering(runner, candidate, claim, settings)
+    except CannotLift:
+        return None
+
+
+def _confirm_steered(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    plan: Steering,
+) -> Evidence:
+    """Fresh runs whose noise is drawn towards the event, and weighed."""
+    from refutedp.sampling.lifted import CannotLift
+    from refutedp.stats.weighted import start_weighted
+
+    total = 2 * settings.confirm_runs
+    pool = Pool(settings.jobs, settings.engine)
+    process = start_weighted(plan.line, plan.pilot)
+    done = decided = 0
+    try:
+        for number, size in enumerate(anytime.batches(total)):
+            tasks = [
+                Task(
+                    runner.steered,
+                    (candidate.event, plan.plan, part, child(settings.seed, CONFIRM_STREAM, number, chunk)),
+                    runner.what,
+                )
+                for chunk, part in enumerate(chunk_sizes(size // 2, CHUNK["lifted"]))
+            ]
+            process = process.update(reduce(add, pool.run(tasks)))
+            done += size
+            report(Progress("confirm", done, total))
+            if not decided and process.rejects(settings.significance):
+                decided = 2 * process.hits.pairs
+                if settings.goal == "speed":
+                    break
+    except CannotLift:
+        pass  # A path that only now shows itself cannot be lifted: the evidence so far stands, and a second test
+        # after it would have a second chance of a false alarm.
+    certified = certify_weighted(process, 1 - settings.significance, claim, plan.pilot)
+    letter, bound = bound_of(certified, claim)
+    x, y, both = process.hits.hits
+    pairs = process.hits.pairs
+    return Evidence(
+        candidate=candidate,
+        counts=Counts(x, y, pairs, pairs, both=both),
+        method=settings.method,
+        log_p_value=min(0.0, -process.log_peak),
+        log_p_reverse=0.0,
+        epsilon_lower_bound=certified.epsilon,
+        confidence=1 - settings.significance,
+        rule="early" if decided else "fixed",
+        decided_after=decided or 2 * pairs,
+        bound_letter=letter,
+        bound=bound,
+        steered=Steered(process.hits.rates, process.hits.spreads),
+    )
 
 
 def _task(

@@ -20,6 +20,7 @@ from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
 from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer
+from refutedp.stats.pace import pace
 
 HEAT_STREAM = 12
 HEATS = ((6, 1), (3, 2))
@@ -139,10 +140,15 @@ class Heats:
     def _bound(self, counts: Counts, level: float) -> float:
         """What the runs that confirm it could show: twins where they are the sharper way."""
         x, y = np.array([counts.x]), np.array([counts.y])
-        apart = float(self.scorer.with_runs(counts.n_x).exact(x, y, level)[0])
-        if not self.scorer.of_ratio or not pays_here(counts, self.settings):
-            return apart
-        return twins.rough_bound(counts, level)
+        bound = float(self.scorer.with_runs(counts.n_x).exact(x, y, level)[0])
+        if not self.scorer.of_ratio:
+            return bound
+        if pays_here(counts, self.settings):
+            bound = twins.rough_bound(counts, level)
+        if self.settings.goal == "bound" or bound <= self.scorer.threshold:
+            return bound
+        # Beyond the claim it is the pace that counts.
+        return self.scorer.threshold + pace(counts, math.exp(min(bound, 30.0)), self.scorer.threshold)
 
 
 def pays_here(counts: Counts, settings: Settings) -> bool:

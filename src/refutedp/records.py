@@ -121,7 +121,7 @@ class Candidate:
     The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
     runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the
     line of the claim's bound that the test aims at, for claims that are not about a ratio. With `twins`, confirmation
-    runs come in pairs on the same noise.
+    runs come in pairs on the same noise; with `steered`, that noise is drawn where the event happens, and weighed.
     """
 
     pair: Pair
@@ -131,6 +131,18 @@ class Candidate:
     search: Counts
     tangent: Tangent | None = None
     twins: bool = False
+    steered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What steered runs say about P1 and P2: weighted averages and their standard errors.
+
+    The counts beside it are hits of runs whose noise was drawn towards the event: they are no rates.
+    """
+
+    rates: tuple[float, float]
+    errors: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +166,14 @@ class Evidence:
     decided_after: int = 0
     bound_letter: str = "ε"
     bound: float | None = None
+    steered: Steered | None = None
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """How often the event happens on d1 and on d2, as far as the fresh runs say."""
+        if self.steered is not None:
+            return self.steered.rates
+        return self.counts.x / max(self.counts.n_x, 1), self.counts.y / max(self.counts.n_y, 1)
 
     @property
     def pair(self) -> Pair:

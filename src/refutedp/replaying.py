@@ -26,6 +26,8 @@ from refutedp.sampling.seeds import child
 from refutedp.settings import Options, Settings, settings_from
 from refutedp.stats.verdict import is_ratio
 
+_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered")
+
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
     """Test a saved counterexample on fresh runs: same inputs, arguments, event and direction, another seed.
@@ -69,13 +71,14 @@ def recheck(
     event: Mapping[str, Any],
     args: Mapping[str, Any] | None = None,
     share: float = 0.5,
+    steered: bool = False,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
     The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
-    unless they are twins.
+    unless they are twins; with `steered` their noise is steered towards the event.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -84,7 +87,7 @@ def recheck(
     >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000).verdict
     <Verdict.NOT_FOUND: 'not found'>
     """
-    chosen = settings_from(settings, dict(options), also=("epsilon", "claim", "d1", "d2", "event", "args", "share"))
+    chosen = settings_from(settings, dict(options), also=_RECHECK_KEYWORDS)
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = _agreed(claim, epsilon)
     arguments = dict(args or {})
@@ -93,7 +96,8 @@ def recheck(
     pair = Pair(d1, d2, "given", arguments)
     twins = chosen.twins and chosen.method != "fisher" and is_ratio(agreed)
     none = Counts(0, 0, 0, 0, both=0 if twins else None)
-    candidate = Candidate(pair, event_from_builtins(event), share, 0.0, none, twins=twins)
+    found = event_from_builtins(event)
+    candidate = Candidate(pair, found, share, 0.0, none, twins=twins, steered=steered)
     return _again(described, candidate, agreed, "as given", chosen)
 
 
@@ -132,7 +136,7 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
     seeds = child(settings.seed, PROOF_STREAM)
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
     if runner.way != "lifted":
-        candidate = replace(candidate, twins=False)
+        candidate = replace(candidate, twins=False, steered=False)
     with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
         evidence = confirm(runner, candidate, claim, settings, report)
     return Result(

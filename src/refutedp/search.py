@@ -28,6 +28,7 @@ from refutedp.sampling.runner import Runner, Runs, join
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer, share_for
+from refutedp.stats.pace import pace
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
 ClaimScorer: TypeAlias = RatioClaimScorer | LineScorer
@@ -98,13 +99,13 @@ def search(
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
     if max(one.score for one in looked) > scorer.threshold:
-        looked = sorted(looked, key=lambda one: -one.score)[:RACERS]
+        looked = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
     rest = max(settings.search_runs - pilot_runs, 100)
     racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM, keep=False)
     runs += 2 * rest * len(looked)
     events = sum(one.search.events for one in looked)
-    finalists = _finalists(looked)
+    finalists = _fastest(looked, look) if look.for_speed else _finalists(looked)
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
     winner = Heats(scorer, settings, report).run(finalists)
@@ -129,6 +130,17 @@ def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
         near = [scored for scored in one.search.best if scored.hope >= reach]
         if near:
             finalists.append(Finalist(one.number, one.runner, distinct(near)))
+    return finalists
+
+
+def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
+    """The pairs and events that promise a conviction soonest."""
+    chosen = sorted(looked, key=lambda one: -look.rank(one))[: HEATS[0][0]]
+    finalists = []
+    for one in chosen:
+        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored))[:HOPEFULS]
+        if ahead:
+            finalists.append(Finalist(one.number, one.runner, distinct(ahead)))
     return finalists
 
 
@@ -202,6 +214,20 @@ class _Round:
         rates = search_rates(counts)
         tangent = choose_tangent(self.claim, *rates)
         return Candidate(pair, scored.event, share_for(tangent, *rates), scored.score, counts, tangent)
+
+    @property
+    def for_speed(self) -> bool:
+        """Whether the event is wanted that convicts soonest; other claims than a ratio always want it."""
+        return self.settings.goal == "speed" and is_ratio(self.claim)
+
+    def rank(self, one: _Looked) -> float:
+        """What makes a pair worth more runs."""
+        return max(map(self.pace, one.search.best), default=-math.inf) if self.for_speed else one.score
+
+    def pace(self, scored: Scored) -> float:
+        """How fast an event would convict, if its ratio is the least that its hits allow."""
+        counts = Counts(scored.x, scored.y, *(max(scored.x, scored.y, self.settings.search_runs),) * 2)
+        return pace(counts, math.exp(min(max(scored.score, 0.0), 30.0)), self.scorer.threshold)
 
     @property
     def _pool(self) -> Pool:

@@ -29,14 +29,18 @@ class Settings:
     runs is at most `significance`; certified bounds hold with confidence 1 - significance. `method` is the exact
     "allocation" test or the paper's "fisher". `stop="early"` convicts as soon as an anytime-valid test does: runs
     that are calls of Python end there, cheap lifted and batched runs go on to sharpen the certified bound; "fixed"
-    tests once, after all runs. `rarity` is the paper's rule to skip events seen fewer than
-    rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets better.
+    tests once, after all runs. `goal` "bound" looks for the event that certifies the largest epsilon, "speed" for the
+    one that convicts after the fewest fresh runs, and stops there. `rarity` is the paper's rule to skip events seen
+    fewer than rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets
+    better.
     `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
     at `scheduler` or a local one. None of this changes the result.
     Noise added to floats leaks through their last digits, even where the same mechanism on real numbers is private:
     `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not look.
     `twins` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
-    `refutedp.stats.twins`); without it each run is allocated to an input at random.
+    `refutedp.stats.twins`); without it each run is allocated to an input at random. `steer` lets them draw their
+    noise where a rare event happens, weighed, where a claim about more than a ratio could not be refuted within the
+    budget otherwise (see `refutedp.steering`).
     `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output. `time_limit`
     is in seconds: the speed of the mechanism is measured, and the budgets shrink until they fit.
 
@@ -53,6 +57,7 @@ class Settings:
     significance: float = 0.001
     method: Literal["allocation", "fisher"] = "allocation"
     stop: Literal["early", "fixed"] = "early"
+    goal: Literal["bound", "speed"] = "bound"
     seed: int = 0
     jobs: int = 1
     engine: Literal["local", "dask", "ray"] = "local"
@@ -63,6 +68,7 @@ class Settings:
     float_leaks: Literal["report", "convict", "ignore"] = "report"
     lift: bool = True
     twins: bool = True
+    steer: bool = True
     epsilon_name: str | None = None
     time_limit: float | None = None
     progress: Callable[[Progress], None] | bool | None = None
@@ -76,6 +82,7 @@ class Settings:
         _inside("significance", self.significance)
         _one_of("method", self.method, ("allocation", "fisher"))
         _one_of("stop", self.stop, ("early", "fixed"))
+        _one_of("goal", self.goal, ("bound", "speed"))
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
@@ -94,6 +101,7 @@ class Options(TypedDict, total=False):
     significance: float
     method: Literal["allocation", "fisher"]
     stop: Literal["early", "fixed"]
+    goal: Literal["bound", "speed"]
     seed: int
     jobs: int
     engine: Literal["local", "dask", "ray"]
@@ -104,6 +112,7 @@ class Options(TypedDict, total=False):
     float_leaks: Literal["report", "convict", "ignore"]
     lift: bool
     twins: bool
+    steer: bool
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, MethodName, StopName
+from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, GoalName, MethodName, StopName
 
 TargetName = Annotated[
     str,
@@ -105,6 +105,7 @@ SearchRuns = Annotated[int, typer.Option(help="Search runs per pair and side.")]
 ConfirmRuns = Annotated[int, typer.Option(help="Fresh runs per side for the verdict.")]
 Significance = Annotated[float, typer.Option(help="Largest p-value that counts as a violation.")]
 Method = Annotated[MethodName, typer.Option(help="The exact test, or the paper's.")]
+Goal = Annotated[GoalName, typer.Option(help="The largest certified bound, or a conviction after the fewest runs.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
 Jobs = Annotated[int, typer.Option(help="Processes to run on; -1 for all cores.")]
 Engine = Annotated[EngineName, typer.Option(help="Where the runs are made: here, or on a cluster.")]
@@ -117,6 +118,12 @@ Lift = Annotated[
 Twins = Annotated[
     bool,
     typer.Option("--twins/--no-twins", help="Confirm on pairs of runs with the same noise where that is sharper."),
+]
+Steer = Annotated[
+    bool,
+    typer.Option(
+        "--steer/--no-steer", help="Draw noise towards rare events, weighed, where plain runs show too little."
+    ),
 ]
 FloatLeaks = Annotated[
     FloatLeaksName,

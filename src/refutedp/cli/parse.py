@@ -42,6 +42,13 @@ class StopName(enum.StrEnum):
     FIXED = "fixed"
 
 
+class GoalName(enum.StrEnum):
+    """What to look for."""
+
+    BOUND = "bound"
+    SPEED = "speed"
+
+
 class MethodName(enum.StrEnum):
     """The tests by name."""
 

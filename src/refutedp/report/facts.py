@@ -28,17 +28,33 @@ class Rate:
     runs: int
     low: float
     high: float
+    weighted: float | None = None
+    """The rate itself, where hits are of steered runs."""
 
     @property
     def value(self) -> float:
         """The observed rate."""
-        return self.hits / max(self.runs, 1)
+        return self.hits / max(self.runs, 1) if self.weighted is None else self.weighted
 
 
-def rates(counts: Counts) -> tuple[Rate, Rate]:
+def rates(evidence: Evidence) -> tuple[Rate, Rate]:
+    """The rates on d1 and d2 with intervals: Clopper-Pearson, or about two standard errors of steered runs."""
+    counts, steered = evidence.counts, evidence.steered
+    if steered is None:
+        return rates_of(counts)
+    one, other = (
+        Rate(name, hits, counts.n_x, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
+        for name, hits, rate, error in zip(
+            ("d1", "d2"), (counts.x, counts.y), steered.rates, steered.errors, strict=True
+        )
+    )
+    return one, other
+
+
+def rates_of(counts: Counts) -> tuple[Rate, Rate]:
     """The rates on d1 and d2 with Clopper-Pearson intervals.
 
-    >>> one, other = rates(Counts(x=5, y=0, n_x=10, n_y=10))
+    >>> one, other = rates_of(Counts(x=5, y=0, n_x=10, n_y=10))
     >>> round(one.low, 3), round(one.high, 3), other.low, round(other.high, 3)
     (0.187, 0.813, 0.0, 0.308)
     """
@@ -54,9 +70,9 @@ def _rate(name: str, hits: int, runs: int) -> Rate:
     return Rate(name, hits, runs, low, high)
 
 
-def ratio(counts: Counts) -> float | None:
+def ratio(evidence: Evidence) -> float | None:
     """The ratio of the two rates; None when the event never happened on d2."""
-    one, other = rates(counts)
+    one, other = rates(evidence)
     return one.value / other.value if other.hits else None
 
 
@@ -67,9 +83,13 @@ def p_value_at(evidence: Evidence, epsilon: float) -> float:
 
 
 def p_value_curve(evidence: Evidence, claimed: float, points: int = CURVE_POINTS) -> list[tuple[float, float]]:
-    """(test epsilon, p-value) from near zero to well beyond the claimed epsilon and the certified bound."""
-    counts = evidence.counts
-    seen = ratio(counts)
+    """(test epsilon, p-value) from near zero to well beyond the claimed epsilon and the certified bound.
+
+    Empty for steered runs: their counts alone give no p-value.
+    """
+    if evidence.steered is not None:
+        return []
+    seen = ratio(evidence)
     reach = [2 * claimed, 1.5 * max(evidence.epsilon_lower_bound, 0.0)]
     reach.append(1.4 * math.log(seen) if seen is not None and seen > 1 else 0.0)
     step = max(reach) / points
@@ -98,13 +118,20 @@ def allowed_words(claim: Claim, rate: float) -> str:
 def certified_curve(evidence: Evidence, claim: Claim, points: int = 40) -> list[tuple[float, float, float]]:
     """(epsilon, certified delta, claimed delta) from zero to where the certified delta ends.
 
-    All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim.
+    All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim. Steered
+    runs certify the claim's own currency alone: all their points are at zero.
     """
+    if evidence.steered is not None:
+        return [(e, 0.0, claim.delta_at(e)) for e in np.linspace(0.0, 1.2 * _own_epsilon(claim), points).tolist()]
     front = confidence_region(evidence.counts, evidence.confidence, claim, evidence.candidate.tangent)
-    most = max(1.2 * float(getattr(claim, "epsilon", 0.0)), 1.2 * max(evidence.epsilon_lower_bound, 0.0), 1.0)
+    most = max(1.2 * _own_epsilon(claim), 1.2 * max(evidence.epsilon_lower_bound, 0.0), 1.0)
     epsilons = np.linspace(0.0, most, points)
     certified = deltas_at(front, epsilons)
     return [(float(e), float(d), claim.delta_at(float(e))) for e, d in zip(epsilons, certified, strict=True)]
+
+
+def _own_epsilon(claim: Claim) -> float:
+    return float(getattr(claim, "epsilon", 0.0)) or 1.0
 
 
 def percent(rate: float) -> str:
@@ -123,8 +150,8 @@ def in_a_sentence(result: Result) -> str:
         return (
             f"Every run of {result.mechanism} gave the same output, whatever the input: there is nothing to compare."
         )
-    one, other = rates(evidence.counts)
-    seen = ratio(evidence.counts)
+    one, other = rates(evidence)
+    seen = ratio(evidence)
     times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
     start = (
         f"The event “{evidence.event.words()}” happened in {percent(one.value)} of the fresh runs on d1 {times}. "

@@ -140,7 +140,7 @@ def _category_label(one: Bin, x: float, floor: float, slanted: bool, most: int) 
 
 def rates(evidence: Evidence, claim: Claim) -> str:
     """The event's rates on d1 and d2 with their intervals, and the most that the claim allows for d1."""
-    one, other = facts.rates(evidence.counts)
+    one, other = facts.rates(evidence)
     rows: tuple[tuple[str, str, float, float, float], ...] = (
         ("on d1", "d1", one.value, one.low, one.high),
         ("allowed for d1", "bound", claim.largest(other.value), claim.largest(other.low), claim.largest(other.high)),

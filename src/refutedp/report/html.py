@@ -60,8 +60,9 @@ def report_html(result: Result) -> str:
         confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         test=None if evidence is None else method_words(evidence),
+        steered=evidence is not None and evidence.steered is not None,
         ratio=_ratio(result),
-        rates=() if evidence is None else facts.rates(evidence.counts),
+        rates=() if evidence is None else facts.rates(evidence),
         percent=facts.percent,
         bound_words=facts.bound_words(result.claim),
         interval=f"{100 * facts.INTERVAL:g}%",
@@ -131,7 +132,7 @@ def side_by_side(pair: Pair) -> SideBySide:
 def _ratio(result: Result) -> str | None:
     if result.evidence is None:
         return None
-    seen = facts.ratio(result.evidence.counts)
+    seen = facts.ratio(result.evidence)
     return "only on d1" if seen is None else f"{seen:.3g}"
 
 
@@ -167,7 +168,7 @@ def _spread(profile: Profile | None, claim: Claim) -> list[SpreadRow]:
 
 def _region_rows(result: Result) -> list[tuple[str, str, str]]:
     """For claims with a delta in them: certified delta beside the claimed one, at some epsilons."""
-    if result.evidence is None or isinstance(result.claim, PureDP):
+    if result.evidence is None or isinstance(result.claim, PureDP) or result.evidence.steered is not None:
         return []
     rows = facts.certified_curve(result.evidence, result.claim, points=11)
     return [(f"{e:.3g}", f"{certified:.3g}", f"{claimed:.3g}") for e, certified, claimed in rows]
@@ -176,7 +177,7 @@ def _region_rows(result: Result) -> list[tuple[str, str, str]]:
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if isinstance(claim, PureDP):
         return f"e^{claim.epsilon:g} = {math.exp(claim.epsilon):.4g} times d2"
-    return f"{facts.percent(claim.largest(evidence.counts.y / max(evidence.counts.n_y, 1)))} at d2's rate"
+    return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
 
 
 def _own_bound(claim: Claim, evidence: Evidence) -> float:
@@ -185,16 +186,23 @@ def _own_bound(claim: Claim, evidence: Evidence) -> float:
     return evidence.bound
 
 
+def _has_curve(result: Result) -> bool:
+    evidence = result.evidence
+    return evidence is not None and evidence.steered is None and isinstance(result.claim, PureDP)
+
+
 def _curve(result: Result) -> Markup | None:
-    if result.evidence is None or not isinstance(result.claim, PureDP):
+    if not _has_curve(result):
         return None
+    assert result.evidence is not None and isinstance(result.claim, PureDP)
     drawn = figures.p_curve(result.evidence, result.claim.epsilon, result.settings.significance)
     return Markup(drawn)
 
 
 def _curve_rows(result: Result) -> list[tuple[str, str]]:
-    if result.evidence is None or not isinstance(result.claim, PureDP):
+    if not _has_curve(result):
         return []
+    assert result.evidence is not None and isinstance(result.claim, PureDP)
     points = facts.p_value_curve(result.evidence, result.claim.epsilon, points=10)
     epsilons = sorted({*(epsilon for epsilon, _ in points), result.claim.epsilon})
     return [(f"{e:.3g}", f"{facts.p_value_at(result.evidence, e):.3g}") for e in epsilons]

@@ -71,6 +71,7 @@ class SavedCandidate(msgspec.Struct, frozen=True):
     search: SavedCounts
     tangent: tuple[float, float] | None = None
     twins: bool = False
+    steered: bool = False
 
 
 class SavedTest(msgspec.Struct, frozen=True):
@@ -78,6 +79,15 @@ class SavedTest(msgspec.Struct, frozen=True):
 
     log_p_value: Number
     log_p_reverse: Number
+
+
+class SavedSteered(msgspec.Struct, frozen=True):
+    """Weighted averages of steered runs: P1 and P2, and their standard errors."""
+
+    rate_d1: float
+    rate_d2: float
+    error_d1: float
+    error_d2: float
 
 
 class SavedEvidence(msgspec.Struct, frozen=True):
@@ -93,6 +103,7 @@ class SavedEvidence(msgspec.Struct, frozen=True):
     decided_after: int = 0
     bound_letter: str = "ε"
     bound: Number | None = None
+    steered: SavedSteered | None = None
 
 
 class SavedBin(msgspec.Struct, frozen=True):

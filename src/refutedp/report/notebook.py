@@ -47,7 +47,7 @@ def result_html(result: Result) -> str:
     if result.evidence is not None:
         rows = "".join(
             f"<tr><th>{rate.name}</th><td>{rate.hits:,}</td><td>{rate.runs:,}</td><td>{facts.percent(rate.value)}</td></tr>"
-            for rate in facts.rates(result.evidence.counts)
+            for rate in facts.rates(result.evidence)
         )
         head = "<tr><th>input</th><th>event</th><th>runs</th><th>rate</th></tr>"
         parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")

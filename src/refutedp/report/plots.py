@@ -17,6 +17,7 @@ from refutedp.claims import Claim, PureDP
 from refutedp.errors import UsageError
 from refutedp.profile import Profile
 from refutedp.records import Evidence
+from refutedp.report import facts
 from refutedp.report.drawing import shorten
 from refutedp.report.facts import bound_words, certified_curve, p_value_curve
 from refutedp.report.files import write_atomically
@@ -71,7 +72,9 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
             _histogram(left, result.profile, result.claim)
         else:
             left.set_axis_off()
-        if isinstance(result.claim, PureDP):
+        if result.evidence.steered is not None:
+            _weighted(right, result.evidence, result.claim)
+        elif isinstance(result.claim, PureDP):
             _curve(right, result.evidence, result.claim.epsilon)
         else:
             _region(right, result.evidence, result.claim)
@@ -172,6 +175,21 @@ def _curve(axes: Axes, evidence: Evidence, claimed: float) -> None:
     axes.axvline(bound, color="#009E73", linestyle=":", linewidth=2, label=f"certified ε ≥ {bound:.3g}")
     _p_axes(axes)
     axes.legend(edgecolor="none", framealpha=0.9, fontsize=8)
+
+
+def _weighted(axes: Axes, evidence: Evidence, claim: Claim) -> None:
+    """The two rates of steered runs beside what the claim allows: their counts give no curve."""
+    one, other = facts.rates(evidence)
+    bars = (
+        ("d1", D1, one.value, one.low, one.high),
+        ("allowed", BOUND, claim.largest(other.value), claim.largest(other.low), claim.largest(other.high)),
+        ("d2", D2, other.value, other.low, other.high),
+    )
+    for place, (_, colour, value, low, high) in enumerate(bars):
+        axes.bar(place, value, 0.5, color=colour, alpha=0.4)
+        axes.errorbar(place, value, [[value - low], [high - value]], color=colour, capsize=4)
+    axes.set_xticks(range(len(bars)), [name for name, *_ in bars])
+    axes.set_ylabel("probability of the event")
 
 
 def _region(axes: Axes, evidence: Evidence, claim: Claim) -> None:

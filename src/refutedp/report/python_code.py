@@ -114,6 +114,8 @@ def recheck_call(result: Result, indent: str = "") -> str:
         "significance": literal(settings.significance),
         "seed": literal(settings.seed),
     }
+    if evidence.candidate.steered:
+        parts["steered"] = literal(True)
     if not evidence.candidate.twins:
         parts["twins"] = literal(False)
     if settings.method != "allocation":

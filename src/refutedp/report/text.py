@@ -6,7 +6,7 @@ import math
 
 from refutedp.claims import ApproxDP, Claim, PureDP, RenyiDP
 from refutedp.datasets import one_line
-from refutedp.records import Evidence, Pair
+from refutedp.records import Evidence, Pair, Steered
 from refutedp.report.pairs import pair_lines
 from refutedp.results import Result, Sweep, Verdict
 
@@ -46,12 +46,7 @@ def _arguments(pair: Pair) -> list[str]:
 def _rates(result: Result) -> list[str]:
     evidence = result.evidence
     assert evidence is not None
-    counts = evidence.counts
-    width = len(f"{max(counts.x, counts.y):,}")
-    lines = [
-        f"  on {side} it happened in {hits:>{width},} of {runs:,} fresh runs ({hits / max(runs, 1):.4%})"
-        for side, hits, runs in (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
-    ]
+    lines = _counted(evidence) if evidence.steered is None else _estimated(evidence, evidence.steered)
     lines.append(f"  {_allowed(result.claim, evidence)}")
     lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
@@ -64,12 +59,30 @@ def _rates(result: Result) -> list[str]:
     return lines
 
 
+def _counted(evidence: Evidence) -> list[str]:
+    counts = evidence.counts
+    width = len(f"{max(counts.x, counts.y):,}")
+    return [
+        f"  on {side} it happened in {hits:>{width},} of {runs:,} fresh runs ({hits / max(runs, 1):.4%})"
+        for side, hits, runs in (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
+    ]
+
+
+def _estimated(evidence: Evidence, steered: Steered) -> list[str]:
+    lines = [
+        f"  on {side} it happens in {rate:.5%} of runs, give or take {error:.5%}"
+        for side, rate, error in zip(("d1", "d2"), steered.rates, steered.errors, strict=True)
+    ]
+    runs = evidence.counts.n_x
+    return [*lines, f"  (weighted averages of {runs:,} fresh runs a side, their noise steered towards the event)"]
+
+
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if isinstance(claim, PureDP):
         most = math.exp(claim.epsilon)
         return f"the claim allows a ratio of at most e^{claim.epsilon:g} = {most:.4g}; {_ratio(evidence)}"
-    rate = evidence.counts.y / max(evidence.counts.n_y, 1)
-    return f"at d2's rate the claim allows at most {claim.largest(rate):.4%} on d1"
+    digits = 4 if evidence.steered is None else 5
+    return f"at d2's rate the claim allows at most {claim.largest(evidence.rates[1]):.{digits}%} on d1"
 
 
 def _certified(claim: Claim, evidence: Evidence) -> str:
@@ -97,6 +110,8 @@ def method_words(evidence: Evidence) -> str:
     if evidence.method == "fisher":
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
+    if evidence.steered is not None:
+        return "a bet on steered runs by their weights, event and direction fixed before them"
     if evidence.counts.both is not None:
         return "exact test on pairs of runs with the same noise, event and direction fixed before them"
     name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"

@@ -14,7 +14,7 @@ from refutedp.errors import RefuteDPError, UsageError
 from refutedp.events.predicates import Event
 from refutedp.origin import Origin
 from refutedp.profile import Bin, Profile
-from refutedp.records import Candidate, Counts, Evidence, Pair
+from refutedp.records import Candidate, Counts, Evidence, Pair, Steered
 from refutedp.report import layout
 from refutedp.report.files import write_atomically
 from refutedp.report.layout import FORMAT, Header, Saved, SavedResult, SavedSweep, number, plain
@@ -184,6 +184,7 @@ def _from_evidence(evidence: Evidence) -> layout.SavedEvidence:
         decided_after=evidence.decided_after,
         bound_letter=evidence.bound_letter,
         bound=None if evidence.bound is None else number(evidence.bound),
+        steered=None if evidence.steered is None else _from_steered(evidence.steered),
     )
 
 
@@ -200,7 +201,16 @@ def _to_evidence(saved: layout.SavedEvidence) -> Evidence:
         decided_after=saved.decided_after,
         bound_letter=saved.bound_letter,
         bound=None if saved.bound is None else plain(saved.bound),
+        steered=None if saved.steered is None else _to_steered(saved.steered),
     )
+
+
+def _from_steered(steered: Steered) -> layout.SavedSteered:
+    return layout.SavedSteered(*steered.rates, *steered.errors)
+
+
+def _to_steered(saved: layout.SavedSteered) -> Steered:
+    return Steered((saved.rate_d1, saved.rate_d2), (saved.error_d1, saved.error_d2))
 
 
 def _from_test(evidence: Evidence) -> layout.SavedTest:
@@ -224,6 +234,7 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
         search=_from_counts(candidate.search),
         tangent=None if candidate.tangent is None else (candidate.tangent.slope, candidate.tangent.intercept),
         twins=candidate.twins,
+        steered=candidate.steered,
     )
 
 
@@ -242,6 +253,7 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
         search=_to_counts(saved.search),
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
         twins=saved.twins,
+        steered=saved.steered,
     )
 
 

@@ -17,6 +17,8 @@ from refutedp.sampling.scalar import OnError, run_plain
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import Lift
+    from refutedp.sampling.lifted.steered import Plan
+    from refutedp.stats.weighted import WeightedHits
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 
@@ -60,7 +62,7 @@ class Runner:
             try:
                 first, second = (
                     lift.sample(n, np.random.default_rng(child))
-                    for lift, n, child in zip(self._lifts, (n1, n2), seeds.spawn(2), strict=True)
+                    for lift, n, child in zip(self.lifts, (n1, n2), seeds.spawn(2), strict=True)
                 )
                 return Runs(first, second)
             except CannotLift as refusal:
@@ -74,7 +76,7 @@ class Runner:
         return Runs(first, second, fallback)
 
     @cached_property
-    def _lifts(self) -> tuple[Lift, Lift]:
+    def lifts(self) -> tuple[Lift, Lift]:
         """Kept for the life of the runner, for a lift remembers which paths it has proven."""
         from refutedp.sampling.lifted import Lift
 
@@ -83,11 +85,11 @@ class Runner:
         )
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lifts"}
+        return {name: value for name, value in self.__dict__.items() if name != "lifts"}
 
     def prove(self, seeds: np.random.SeedSequence) -> None:
         """Replay lifted runs on both inputs; raises `CannotLift` unless all are equal."""
-        for lift, child in zip(self._lifts, seeds.spawn(2), strict=True):
+        for lift, child in zip(self.lifts, seeds.spawn(2), strict=True):
             lift.prove(np.random.default_rng(child), PROOF_RUNS)
 
     def sample(self, n: int, seeds: np.random.SeedSequence) -> Runs:
@@ -100,7 +102,7 @@ class Runner:
             from refutedp.sampling.lifted import CannotLift, sample_twins
 
             try:
-                return Runs(*sample_twins(self._lifts, n, np.random.default_rng(seeds)))
+                return Runs(*sample_twins(self.lifts, n, np.random.default_rng(seeds)))
             except CannotLift:
                 pass  # `run` meets it too, and says so.
         return self.run(n, n, seeds)
@@ -111,11 +113,11 @@ class Runner:
         Runs that are independent are pairs too, in any order that their outputs do not decide.
         """
         noise, apart, order = seeds.spawn(3)
-        if self.way == "lifted" and not any(lift.scattered for lift in self._lifts):
+        if self.way == "lifted" and not any(lift.scattered for lift in self.lifts):
             from refutedp.sampling.lifted import CannotLift, hit_twins
 
             try:
-                hits = hit_twins(self._lifts, events, pairs, np.random.default_rng(noise))
+                hits = hit_twins(self.lifts, events, pairs, np.random.default_rng(noise))
                 return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
             except CannotLift:
                 pass  # Each chunk decides for itself, as in `run`.
@@ -126,6 +128,12 @@ class Runner:
             x, y = count_hits(event, done.first), count_hits(event, done.second)
             counts.append(Counts(x, y, pairs, pairs, both=int(rng.hypergeometric(x, pairs - x, y))))
         return tuple(counts)
+
+    def steered(self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence) -> WeightedHits:
+        """`pairs` lifted runs on either side on the same noise, steered by a plan; raises CannotLift."""
+        from refutedp.sampling.lifted import hit_steered
+
+        return hit_steered(self.lifts, event, plan, pairs, np.random.default_rng(seeds))
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence

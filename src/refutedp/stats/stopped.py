@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,8 @@ from refutedp.stats.betting import bets_for
 from refutedp.stats.certify import Certified, certified_from
 from refutedp.stats.mixture import rate_lower_bound
 from refutedp.stats.nuisance import Frontier
-from refutedp.stats.verdict import choose_tangent, search_rates
+from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
+from refutedp.stats.weighted import WeightedHits, WeightedProcess
 
 _STEPS = 80
 _STRIDE = 1.04
@@ -46,14 +47,40 @@ def _climb(process: LineProcess, claim: Claim, error: float, search: Counts) -> 
     """The parameter of the weakest claim rejected in a row, starting with the claim itself; None if that stands."""
     if not process.rejects(error):
         return None
-    reached = None
     p1, p2 = search_rates(search)
     share = process.counts.share
-    for number, (value, weaker) in enumerate(_weaker(claim)):
-        if number > 0:
-            line = choose_tangent(weaker, p1, p2, share)
-            if bets_for(line, p1, p2, share).log_wealth(process.counts) < -math.log(error):
-                break
+
+    def rejected(weaker: Claim) -> bool:
+        line = choose_tangent(weaker, p1, p2, share)
+        return bets_for(line, p1, p2, share).log_wealth(process.counts) >= -math.log(error)
+
+    return _last_rejected(claim, rejected)
+
+
+def certify_weighted(process: WeightedProcess, confidence: float, claim: Claim, pilot: WeightedHits) -> Certified:
+    """Bounds from steered runs: in the claim's own currency, by ever weaker claims as above; nothing in others."""
+    error = 1 - confidence
+    nothing = certified_from(Frontier(np.array([0.0]), np.array([1.0]), np.array([0.0])), confidence, claim)
+    if is_ratio(claim):
+        return replace(nothing, epsilon=max(0.0, process.epsilon_lower_bound(confidence)))
+    name = _currency(claim)
+    if name is None or not process.rejects(error):
+        return nothing
+    p1, p2 = pilot.rates
+
+    def rejected(weaker: Claim) -> bool:
+        return process.log_e_against(choose_tangent(weaker, p1, p2)) >= -math.log(error)
+
+    return replace(nothing, **{name: _last_rejected(claim, rejected)})
+
+
+def _last_rejected(claim: Claim, rejected: Callable[[Claim], bool]) -> float:
+    """The parameter of the weakest claim rejected in a row; the claim itself is known to be rejected."""
+    ladder = _weaker(claim)
+    reached, _ = next(ladder)
+    for value, weaker in ladder:
+        if not rejected(weaker):
+            break
         reached = value
     return reached
 

@@ -2,6 +2,6 @@
 
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
 from refutedp.sampling.lifted.refusal import CannotLift
-from refutedp.sampling.lifted.twins import hit_twins, sample_twins
+from refutedp.sampling.lifted.twins import hit_steered, hit_twins, sample_twins
 
-__all__ = ["CannotLift", "Lift", "hit_twins", "prove_lift", "sample_lifted", "sample_twins"]
+__all__ = ["CannotLift", "Lift", "hit_steered", "hit_twins", "prove_lift", "sample_lifted", "sample_twins"]

@@ -8,9 +8,9 @@ and scale are applied afterwards, in the same floating-point operations as NumPy
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,6 +53,14 @@ def _fits() -> dict[str, Fit]:
 _FITS = _fits()
 
 
+class Key(NamedTuple):
+    """Which draw of a run: how many came before it, its law, and its shape."""
+
+    position: int
+    law: str
+    shape: tuple[int, ...] | None
+
+
 class SharedNoise:
     """Standard noise of `n` runs, filled in as it is asked for.
 
@@ -68,7 +76,7 @@ class SharedNoise:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._columns: dict[Any, tuple[Array, Array | None]] = {}
+        self._columns: dict[Key, tuple[Array, Array | None]] = {}
 
     def draw(
         self,
@@ -87,17 +95,23 @@ class SharedNoise:
         # Parameters that NumPy would refuse are left to NumPy.
         if not fit.allows(params):
             return None
+        return fit.apply(params, self._standard(Key(position, law.name, shape), runs, source))
 
-        def sample(count: int) -> Array:
-            size: Size = count if shape is None else (count, *shape)
-            return np.asarray(law.sample(source, fit.standard, size))
+    def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
+        """Standard noise for runs (None: for all) that have not drawn it yet."""
+        count = self.n if runs is None else len(runs)
+        size: Size = count if key.shape is None else (count, *key.shape)
+        return np.asarray(LAWS[key.law].sample(source, _FITS[key.law].standard, size))
 
-        return fit.apply(params, self._standard((position, law.name, shape), runs, sample))
+    def drawn(self) -> Iterator[tuple[Key, Array, Array | None]]:
+        """Each draw with its standard noise, and which runs have it (None: all)."""
+        for key, (values, filled) in self._columns.items():
+            yield key, values, filled
 
-    def _standard(self, key: Any, runs: Array | None, sample: Callable[[int], Array]) -> Array:
+    def _standard(self, key: Key, runs: Array | None, source: Source) -> Array:
         column = self._columns.get(key)
         if column is None:
-            values = sample(self.n if runs is None else len(runs))
+            values = self.fresh(key, runs, source)
             if runs is None:
                 self._columns[key] = (values, None)
             else:
@@ -112,7 +126,7 @@ class SharedNoise:
             return whole if runs is None else whole.take(runs, axis=0)
         missing = np.flatnonzero(~gaps) if runs is None else runs[~gaps.take(runs)]
         if len(missing):
-            whole[missing] = sample(len(missing))
+            whole[missing] = self.fresh(key, missing, source)
             gaps[missing] = True
         return whole if runs is None else whole.take(runs, axis=0)
 

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.events.features import BaseFeature
 from refutedp.outputs import Array, Outputs, merge
 from refutedp.records import Event
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.shared import SharedNoise
+from refutedp.sampling.lifted.steered import Plan, SteeredNoise
+from refutedp.stats.weighted import WeightedHits, no_hits, weigh_hits
 
 Hits = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 def sample_twins(lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
@@ -39,6 +43,41 @@ def hit_twins(
         first, second = (_hits(lift, events, noise, rng) for lift in lifts)
         totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
     return [(int(x), int(y), int(both)) for x, y, both in totals]
+
+
+def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng: np.random.Generator) -> WeightedHits:
+    """Hits of an event in `n` pairs of runs whose noise is steered by a plan, with their weights."""
+    found = no_hits(plan.plain)
+    chunk = min(lift.chunk for lift in lifts)
+    for start in range(0, n, chunk):
+        noise = SteeredNoise(min(chunk, n - start), plan, rng)
+        first, second = (_hits(lift, (event,), noise, rng)[0] for lift in lifts)
+        found += weigh_hits(noise.weights, first, second, plan.plain)
+    return found
+
+
+def plain_hits(lifts: tuple[Lift, Lift], event: Event, noise: SharedNoise, rng: np.random.Generator) -> list[Hits]:
+    """Which pairs of runs on this noise lie in the event, on either side."""
+    return [_hits(lift, (event,), noise, rng)[0] for lift in lifts]
+
+
+def values_on(
+    lifts: tuple[Lift, Lift], feature: BaseFeature, noise: SharedNoise, rng: np.random.Generator
+) -> list[Floats]:
+    """A feature of the outputs of either side, run by run; nan where it is no number."""
+    sides = []
+    for lift in lifts:
+        values = np.full(noise.n, np.nan)
+
+        def see(ids: Array | None, output: Any, n: int, values: Floats = values) -> None:
+            column = feature.column(group_of(output, n) or row_of(output))
+            kind = np.asarray(column).dtype.kind
+            if column is not None and kind in "if":
+                values[slice(None) if ids is None else ids] = column
+
+        lift.visit(rng, noise, see)
+        sides.append(values)
+    return sides
 
 
 def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.random.Generator) -> Hits:

@@ -1,0 +1,189 @@
+"""Noise steered towards an event: drawn more often where the event happens, and weighed so that nothing is gained.
+
+Every draw has its range cut into bins by its quantiles, halving towards both ends: a rare event of Gaussian noise
+lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the law is its own.
+A part of the runs, `plain`, draws as ever. A run whose draws are `ratio` times as likely under the plan as under
+their laws has the weight 1 / (plain + (1 - plain) ratio): averages of what runs do times their weights are unbiased,
+and no weight exceeds 1 / plain, however wrong the plan is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.outputs import Array
+from refutedp.sampling.lifted.laws import Source
+from refutedp.sampling.lifted.shared import Key, SharedNoise
+
+Floats: TypeAlias = NDArray[np.float64]
+
+HALVINGS = 24
+"""Bins on either side of the median."""
+PLAIN = 0.9
+"""The part of the runs that is not steered: the more, the lighter the heaviest weight."""
+_OWN = 0.2
+"""How much of each draw's plan is its own law, lest a few hits in the pilot decide everything."""
+
+
+class Quantiles(NamedTuple):
+    """The value of a standard law with this probability below it, and with this probability above it."""
+
+    lower: Callable[[Floats], Floats]
+    upper: Callable[[Floats], Floats]
+
+
+def _ndtri(u: Floats) -> Floats:
+    from scipy import special
+
+    return np.asarray(special.ndtri(u))
+
+
+_NORMAL = Quantiles(_ndtri, lambda u: -_ndtri(u))
+_EXPONENTIAL = Quantiles(lambda u: -np.log1p(-u), lambda u: -np.log(u))
+_UNIFORM = Quantiles(lambda u: u, lambda u: 1 - u)
+_FAMILIES = {
+    "laplace": Quantiles(lambda u: np.log(2 * u), lambda u: -np.log(2 * u)),
+    "logistic": Quantiles(lambda u: np.log(u) - np.log1p(-u), lambda u: np.log1p(-u) - np.log(u)),
+    "gumbel": Quantiles(lambda u: -np.log(-np.log(u)), lambda u: -np.log(-np.log1p(-u))),
+    "normal": _NORMAL,
+    "standard_normal": _NORMAL,
+    "gauss": _NORMAL,
+    "normalvariate": _NORMAL,
+    "exponential": _EXPONENTIAL,
+    "standard_exponential": _EXPONENTIAL,
+    "uniform": _UNIFORM,
+    "random": _UNIFORM,
+    "random_sample": _UNIFORM,
+}
+
+
+def _family(law: str) -> Quantiles | None:
+    return _FAMILIES.get(law.rsplit(".", 1)[-1])
+
+
+_TAIL: Floats = 0.5 ** np.arange(HALVINGS, 0, -1, dtype=np.float64)
+MASSES: Floats = np.concatenate([_TAIL[:1], np.diff(_TAIL), np.diff(_TAIL)[::-1], _TAIL[:1]])
+"""The probability of each bin under the draw's own law, from the lowest bin to the highest."""
+_STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
+"""Where each bin starts, counted from its own end of the range."""
+
+
+@functools.lru_cache(maxsize=64)
+def _edges(law: str) -> Floats:
+    """Values between the bins."""
+    quantiles = _family(law)
+    assert quantiles is not None
+    return np.concatenate([quantiles.lower(_TAIL), quantiles.upper(_TAIL[:-1][::-1])])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The probability of each bin (columns), for each element (rows) of each draw that is steered."""
+
+    tables: Mapping[Key, Floats]
+    plain: float = PLAIN
+    """The part of the runs that is not steered."""
+
+
+class SteeredNoise(SharedNoise):
+    """Shared noise of which a part is drawn by a plan; `weights` once all runs are made."""
+
+    __slots__ = ("_log_ratio", "_steered", "plan")
+
+    def __init__(self, n: int, plan: Plan, rng: np.random.Generator) -> None:
+        super().__init__(n)
+        self.plan = plan
+        self._steered = rng.random(n) >= plan.plain
+        self._log_ratio = np.zeros(n)
+
+    @property
+    def weights(self) -> Floats:
+        """What each run stands for."""
+        plain = self.plan.plain
+        return np.asarray(1 / (plain + (1 - plain) * np.exp(self._log_ratio)))
+
+    def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
+        """Standard noise, drawn by the plan for the runs that are steered."""
+        values = super().fresh(key, runs, source)
+        table = self.plan.tables.get(key)
+        if table is None:
+            return values
+        steered = self._steered if runs is None else self._steered[runs]
+        rows = values.reshape(len(values), -1)
+        here = np.flatnonzero(steered)
+        log_ratio = np.zeros(len(rows))
+        for element, chances in enumerate(table):
+            rows[here, element] = _drawn(key.law, chances, len(here), source.generator)
+            log_ratio += np.log(chances / MASSES)[np.searchsorted(_edges(key.law), rows[:, element], side="right")]
+        self._log_ratio[slice(None) if runs is None else runs] += log_ratio
+        return rows.reshape(values.shape)
+
+
+def _drawn(law: str, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Values of a standard law, in bins of these chances."""
+    quantiles = _family(law)
+    assert quantiles is not None
+    ends = np.cumsum(chances)
+    bins = np.minimum(np.searchsorted(ends / ends[-1], rng.random(count), side="right"), len(chances) - 1)
+    # Open at its own end: a probability of exactly zero is no quantile.
+    inside = _STARTS[bins] + MASSES[bins] * (1 - rng.random(count))
+    low = bins < HALVINGS
+    values = np.empty(count)
+    values[low] = quantiles.lower(inside[low])
+    values[~low] = quantiles.upper(inside[~low])
+    return values
+
+
+def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
+    """A plan that draws like the runs of `noise`, each counted as often as it is worth (cross-entropy).
+
+    >>> from refutedp.sampling.lifted.laws import LAWS
+    >>> noise = SharedNoise(1000)
+    >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
+    >>> plan = plan_for(noise, (drawn > 2).astype(float))
+    >>> bool(plan.tables[Key(0, "laplace", None)][0, -23:].sum() > 0.7)   # the upper quarter of the range
+    True
+    """
+    tables: dict[Key, Floats] = {}
+    total = float(worth.sum())
+    if total <= 0:
+        return Plan({})
+    for key, values, filled in noise.drawn():
+        if _family(key.law) is None:
+            continue
+        worths = worth if filled is None else np.where(filled, worth, 0.0)
+        used = np.flatnonzero(worths)
+        rows = values.reshape(len(values), -1)[used]
+        table = []
+        for element in range(rows.shape[1]):
+            bins = np.searchsorted(_edges(key.law), rows[:, element], side="right")
+            seen: Floats = np.bincount(bins, worths[used], len(MASSES)).astype(np.float64)
+            aimed = (seen + _outwards(seen)) / 2
+            # Runs that ended before this draw say nothing about it.
+            table.append(_OWN * MASSES + (1 - _OWN) * (aimed + (total - seen.sum()) * MASSES) / total)
+        tables[key] = np.array(table)
+    return Plan(tables)
+
+
+def _outwards(seen: Floats) -> Floats:
+    """What was seen in each bin, spread over it and all bins further out as the law itself would be.
+
+    Where a few rare hits are seen, rarer ones are to be expected beyond them: none may be left without a chance.
+    """
+    spread = np.empty_like(seen)
+    for side in (slice(HALVINGS, None), slice(HALVINGS - 1, None, -1)):
+        left = 0.0
+        out = np.empty(HALVINGS)
+        for k, worth in enumerate(seen[side].tolist()):
+            left += worth
+            out[k] = left / 2
+            left /= 2
+        out[-1] += left
+        spread[side] = out
+    return spread
