@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -77,7 +77,7 @@ def confirm(
     total = 2 * settings.confirm_runs
     process = anytime.start_for(claim, candidate)
     done = decided = 0
-    for number, size in enumerate(anytime.batches(total)):
+    for number, size in enumerate(_batches(settings)):
         process = process.update(_batch(runner, candidate, size, number, settings))
         done += size
         report(Progress("confirm", done, total))
@@ -109,6 +109,11 @@ def _batch(runner: Runner, candidate: Candidate, size: int, number: int, setting
     return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))
 
 
+def _batches(settings: Settings) -> Iterator[int]:
+    growth = anytime.SOON if settings.goal == "speed" else anytime.GROWTH
+    return anytime.batches(2 * settings.confirm_runs, growth=growth)
+
+
 def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Steering | None:
     from refutedp.sampling.lifted import CannotLift
     from refutedp.steering import steering
@@ -136,7 +141,7 @@ def _confirm_steered(
     process = start_weighted(plan.line, plan.pilot)
     done = decided = 0
     try:
-        for number, size in enumerate(anytime.batches(total)):
+        for number, size in enumerate(_batches(settings)):
             tasks = [
                 Task(
                     runner.steered,

@@ -20,7 +20,7 @@ from refutedp.claims import Claim, Tangent
 from refutedp.events.predicates import Interval
 from refutedp.records import Candidate, Event
 from refutedp.sampling.lifted import CannotLift
-from refutedp.sampling.lifted.steered import PLAIN, Plan, SteeredNoise, plan_for
+from refutedp.sampling.lifted.steered import Plan, SteeredNoise, effective, plan_for
 from refutedp.sampling.lifted.twins import plain_hits, values_on
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
@@ -32,30 +32,35 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 AIM_STREAM, PLAN_STREAM = 22, 23
-PILOT = 50_000
+PILOT = 100_000
 """Pairs of runs in a pilot."""
 LAST_PILOT = 200_000
 """Pairs of runs in the pilot that says what to expect."""
+PLAINS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Parts of the confirmation runs that may be left plain: the more, the lighter the heaviest weight."""
 PLAIN_IN_PILOTS = 0.2
 """Pilots prove nothing, so most of their runs are steered."""
 AIMS = 4
 """Pilots for each tail."""
 START = 0.001
 """Where in the tail the first plan aims."""
-LEVELS = tuple(float(level) for level in np.geomspace(0.5, 2e-4, 32))
+LEVELS = tuple(float(level) for level in np.geomspace(0.98, 2e-4, 48))
 """Where half-lines begin, as quantiles of the runs of a pilot."""
 ENOUGH = 25
 """Hits from which an interval can be judged."""
 FEWEST = 3
 """Hits from which a plan can be made."""
-STEPS = 3
-"""Plans, each made on runs that the one before steered."""
-MOST_PILOTS = 20
-"""Pilots for all of them."""
+SETTLED = 1000
+"""Hits, counted by what they say, from which a plan is good enough."""
+MOST_PILOTS = 12
+"""Pilots, each steered by the plan that the one before it made."""
 _RUNS_PER_SCORE = 60.0
 NO_PLAN = Plan({}, plain=1.0)
 _COMMON = 0.5
 """What happens more often need not be steered to."""
+_AIM_PLAIN, _AIM_PARTS = 0.8, (0.05, 0.1, 0.2, 0.4, 0.8)
+_DOUBT = 2.0
+"""Standard errors by which the best of many half-lines may owe its rank to luck."""
 _HOPE = 2
 """How far beyond the budget a conviction may be expected: pilots are rough, and plain runs would do no better."""
 _SLACK = 1.5
@@ -96,8 +101,8 @@ def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) 
     if not _worth_a_try(runner, candidate, claim, settings):
         return plain
     try:
-        aimed, moved, runs = _moved(runner, candidate, claim, settings)
-        found = steering(aimed, moved, claim, settings)
+        aimed, moved, plan, runs = _moved(runner, candidate, claim, settings)
+        found = steering(aimed, moved, claim, settings, plan)
     except CannotLift:
         return plain
     if found is None:
@@ -120,23 +125,29 @@ def _worth_a_try(runner: Runner, candidate: Candidate, claim: Claim, settings: S
     return not is_ratio(claim) and not within_budget
 
 
-def steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Steering | None:
-    """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen."""
+def steering(
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, plan: Plan = NO_PLAN
+) -> Steering | None:
+    """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
+
+    The first pilot is steered by `plan`, if one is at hand.
+    """
     pilots = _Pilots(runner, candidate.event, settings.seed)
     line = _line(candidate, claim)
-    plan, steps = NO_PLAN, 0
+    made = 0
     for number in range(MOST_PILOTS):
         pilot = pilots(number, plan)
         if pilot.hits.hits[0] < FEWEST:
             continue
-        plan, steps = pilot.plan(line), steps + 1
-        if steps == STEPS:
+        plan, made = pilot.plan(line), made + 1
+        if made > 1 and effective(pilot.worth(line)) >= SETTLED:
             break
-    if steps < STEPS:
+    if not made:
         return None
     last = runner.steered(candidate.event, plan, LAST_PILOT, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
     runs = 2 * ((number + 1) * _size(runner) + LAST_PILOT)
-    return Steering(replace(plan, plain=PLAIN), line, last.expected(PLAIN), runs)
+    expected = max((last.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
+    return Steering(replace(plan, plain=expected.plain), line, expected, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +164,11 @@ class _Pilot:
 
     def plan(self, line: Tangent) -> Plan:
         """Where d1 is in the event, or d2, which the claim counts `slope` times."""
-        plan = plan_for(self.noise, self.noise.weights * (self.first + line.slope * self.second))
-        return replace(plan, plain=PLAIN_IN_PILOTS)
+        return replace(plan_for(self.noise, self.worth(line)), plain=PLAIN_IN_PILOTS)
+
+    def worth(self, line: Tangent) -> Floats:
+        """What each run says about the claim."""
+        return np.asarray(self.noise.weights * (self.first + line.slope * self.second))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,26 +193,31 @@ def _size(runner: Runner) -> int:
     return min(PILOT, *(lift.chunk for lift in runner.lifts))
 
 
-def _moved(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Runner, Candidate, int]:
-    """The candidate with a half-line where the claim breaks most clearly, if its event is an interval; and the runs.
+def _moved(
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings
+) -> tuple[Runner, Candidate, Plan, int]:
+    """The candidate with a half-line where the claim breaks most clearly, if its event is an interval.
+
+    Besides, a plan to start with, and the runs that it took.
 
     On plain runs luck decides which tail that is and which input is the likelier there. So both tails are steered to
     and seen from both inputs.
     """
     event = candidate.event
     if not isinstance(event, Interval):
-        return runner, candidate, 0
+        return runner, candidate, NO_PLAN, 0
     aims = [_aim_at(tail, runner, event, _line(candidate, claim), claim, settings) for tail in (UPPER, LOWER)]
     found = [one for one in aims if one is not None]
     runs = 2 * 2 * AIMS * _size(runner)
     if not found:
-        return runner, candidate, runs
+        return runner, candidate, NO_PLAN, runs
     best = max(found, key=lambda one: one.score)
+    plan = best.pilot.plan(best.line)
     if not best.swapped:
-        return runner, replace(candidate, event=best.half, tangent=best.line), runs
+        return runner, replace(candidate, event=best.half, tangent=best.line), plan, runs
     pair = candidate.pair.swapped()
     turned = replace(candidate, pair=pair, event=best.half, search=candidate.search.swapped(), tangent=best.line)
-    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, runs
+    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, plan, runs
 
 
 UPPER, LOWER = True, False
@@ -238,14 +257,20 @@ def _aim_at(
                 pilot = _Pilot(noise, *(masks[::-1] if swapped else masks))
                 hits = pilot.hits
                 if hits.hits[0] >= ENOUGH and hits.rates[0] <= _COMMON:
-                    found.append(_Aim(growth(hits, line, 0.5), half, swapped, line, pilot))
+                    found.append(_Aim(_score(hits, line), half, swapped, line, pilot))
         if not found:
             return None
         best = max(found, key=lambda one: one.score)
         line = choose_tangent(claim, *best.pilot.hits.rates)
-        best = replace(best, line=line, score=growth(best.pilot.hits, line, 0.5))
+        best = replace(best, line=line, score=_score(best.pilot.hits, line))
         plan = best.pilot.plan(line)
     return best
+
+
+def _score(hits: WeightedHits, line: Tangent) -> float:
+    """About how fast confirmation would grow there, were the claim broken by some standard errors less."""
+    doubted = Tangent(line.slope, line.intercept + _DOUBT * hits.error(line))
+    return growth(hits.expected(_AIM_PLAIN), doubted, _AIM_PARTS)
 
 
 def _half_lines(event: Interval, sides: list[Floats], upper: bool, levels: Sequence[float]) -> Iterator[Interval]:

@@ -28,6 +28,9 @@ SPENT = 0.25
 """The part of alpha for stopping early."""
 FIRST_BATCH = 500
 LARGEST_BATCH = 200_000
+GROWTH = 0.5
+SOON = 0.1
+"""Where each run counts: smaller batches cost time, and stop sooner."""
 
 
 class EProcess(Protocol):
@@ -162,15 +165,17 @@ def start(claim: Claim, search: Counts, share: float, tangent: Tangent | None = 
     return LineProcess(bets_for(line, p1, p2, share), none)
 
 
-def batches(total: int, first: int = FIRST_BATCH, largest: int = LARGEST_BATCH) -> Iterator[int]:
-    """Sizes of the batches that make up `total` runs: each half of what was run before, within limits.
+def batches(
+    total: int, first: int = FIRST_BATCH, largest: int = LARGEST_BATCH, growth: float = GROWTH
+) -> Iterator[int]:
+    """Sizes of the batches that make up `total` runs: each a part, `growth`, of what was run before, within limits.
 
     >>> list(batches(5000))
     [500, 500, 500, 750, 1125, 1625]
     """
     done = 0
     while done < total:
-        size = min(max(first, done // 2), largest, total - done)
+        size = min(max(first, int(done * growth)), largest, total - done)
         # A last scrap of less than a batch joins the one before it.
         size = total - done if total - done - size < first else size
         yield size

@@ -9,6 +9,7 @@ is an e-process, whatever the noise was steered by. Weights are gathered in bins
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -60,6 +61,14 @@ class WeightedHits:
         n = max(self.pairs, 1)
         first, second = (float(squares[0] + squares[1]) / n, float(squares[2] + squares[1]) / n)
         return math.sqrt(max(first - p1**2, 0.0) / n), math.sqrt(max(second - p2**2, 0.0) / n)
+
+    def error(self, line: Tangent) -> float:
+        """The standard error of P1 - slope P2 as these pairs estimate it."""
+        squares = self.table @ _upper_ends(self.plain) ** 2
+        payoffs = np.array([1.0, 1 - line.slope, -line.slope])
+        p1, p2 = self.rates
+        n = max(self.pairs, 1)
+        return math.sqrt(max(float(squares @ payoffs**2) / n - (p1 - line.slope * p2) ** 2, 0.0) / n)
 
     def expected(self, plain: float) -> WeightedHits:
         """What as many pairs would show, on average, if another part of them were plain.
@@ -122,9 +131,9 @@ def log_wealths(hits: WeightedHits, line: Tangent, parts: Floats) -> Floats:
     return np.asarray(wealth)
 
 
-def growth(pilot: WeightedHits, line: Tangent, part: float) -> float:
-    """log wealth a pair with this part of the largest stake."""
-    return float(log_wealths(pilot, line, np.array([part]))[0]) / max(pilot.pairs, 1)
+def growth(pilot: WeightedHits, line: Tangent, parts: Sequence[float]) -> float:
+    """log wealth a pair with the best of these parts of the largest stake."""
+    return float(log_wealths(pilot, line, np.array(parts)).max()) / max(pilot.pairs, 1)
 
 
 def best_part(pilot: WeightedHits, line: Tangent) -> tuple[float, float]:

@@ -10,6 +10,7 @@ and no weight exceeds 1 / plain, however wrong the plan is.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -24,10 +25,18 @@ from refutedp.sampling.lifted.shared import Key, SharedNoise
 Floats: TypeAlias = NDArray[np.float64]
 
 HALVINGS = 24
+"""How far into either tail bins reach: to a quantile of 2 to the minus this."""
+FINE = 4
+"""Bins to each halving of the tail."""
+SIDE = FINE * (HALVINGS - 1) + 1
 """Bins on either side of the median."""
-PLAIN = 0.9
-"""The part of the runs that is not steered: the more, the lighter the heaviest weight."""
-_OWN = 0.2
+_BEYOND = 0.2
+"""How much of each draw's plan is moved outwards, where rarer hits than those of the pilot are to be expected."""
+_CHANCE = 2.0
+"""A draw that differs from its law by less, on the scale of Kolmogorov and Smirnov, does not matter to the event."""
+_DOUBT = 50.0
+"""A pilot with this many hits is trusted half."""
+_OWN = 0.1
 """How much of each draw's plan is its own law, lest a few hits in the pilot decide everything."""
 
 
@@ -67,7 +76,7 @@ def _family(law: str) -> Quantiles | None:
     return _FAMILIES.get(law.rsplit(".", 1)[-1])
 
 
-_TAIL: Floats = 0.5 ** np.arange(HALVINGS, 0, -1, dtype=np.float64)
+_TAIL: Floats = 0.5 ** (HALVINGS - np.arange(SIDE, dtype=np.float64) / FINE)
 MASSES: Floats = np.concatenate([_TAIL[:1], np.diff(_TAIL), np.diff(_TAIL)[::-1], _TAIL[:1]])
 """The probability of each bin under the draw's own law, from the lowest bin to the highest."""
 _STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
@@ -87,7 +96,7 @@ class Plan:
     """The probability of each bin (columns), for each element (rows) of each draw that is steered."""
 
     tables: Mapping[Key, Floats]
-    plain: float = PLAIN
+    plain: float = 1.0
     """The part of the runs that is not steered."""
 
 
@@ -133,7 +142,7 @@ def _drawn(law: str, chances: Floats, count: int, rng: np.random.Generator) -> F
     bins = np.minimum(np.searchsorted(ends / ends[-1], rng.random(count), side="right"), len(chances) - 1)
     # Open at its own end: a probability of exactly zero is no quantile.
     inside = _STARTS[bins] + MASSES[bins] * (1 - rng.random(count))
-    low = bins < HALVINGS
+    low = bins < SIDE
     values = np.empty(count)
     values[low] = quantiles.lower(inside[low])
     values[~low] = quantiles.upper(inside[~low])
@@ -147,13 +156,14 @@ def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
     >>> noise = SharedNoise(1000)
     >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
     >>> plan = plan_for(noise, (drawn > 2).astype(float))
-    >>> bool(plan.tables[Key(0, "laplace", None)][0, -23:].sum() > 0.7)   # the upper quarter of the range
+    >>> bool(plan.tables[Key(0, "laplace", None)][0, -SIDE:].sum() > 0.7)   # the upper half of the range
     True
     """
     tables: dict[Key, Floats] = {}
     total = float(worth.sum())
     if total <= 0:
         return Plan({})
+    trust = 1 / (1 + _DOUBT / effective(worth))
     for key, values, filled in noise.drawn():
         if _family(key.law) is None:
             continue
@@ -164,11 +174,22 @@ def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
         for element in range(rows.shape[1]):
             bins = np.searchsorted(_edges(key.law), rows[:, element], side="right")
             seen: Floats = np.bincount(bins, worths[used], len(MASSES)).astype(np.float64)
-            aimed = (seen + _outwards(seen)) / 2
             # Runs that ended before this draw say nothing about it.
-            table.append(_OWN * MASSES + (1 - _OWN) * (aimed + (total - seen.sum()) * MASSES) / total)
-        tables[key] = np.array(table)
+            told = (seen + (total - seen.sum()) * MASSES) / total
+            distance = float(np.abs(np.cumsum(told - MASSES)).max())
+            if distance * math.sqrt(effective(worth)) < _CHANCE:
+                table.append(MASSES)
+                continue
+            aimed = (1 - _BEYOND) * told + _BEYOND * _outwards(told)
+            table.append(MASSES + (1 - _OWN) * trust * (aimed - MASSES))
+        if any(chances is not MASSES for chances in table):
+            tables[key] = np.array(table)
     return Plan(tables)
+
+
+def effective(worth: Floats) -> float:
+    """How many runs of equal worth would say as much."""
+    return float(worth.sum() ** 2 / (worth**2).sum())
 
 
 def _outwards(seen: Floats) -> Floats:
@@ -177,13 +198,14 @@ def _outwards(seen: Floats) -> Floats:
     Where a few rare hits are seen, rarer ones are to be expected beyond them: none may be left without a chance.
     """
     spread = np.empty_like(seen)
-    for side in (slice(HALVINGS, None), slice(HALVINGS - 1, None, -1)):
+    kept = 1 - 0.5 ** (1 / FINE)
+    for side in (slice(SIDE, None), slice(SIDE - 1, None, -1)):
         left = 0.0
-        out = np.empty(HALVINGS)
+        out = np.empty(SIDE)
         for k, worth in enumerate(seen[side].tolist()):
             left += worth
-            out[k] = left / 2
-            left /= 2
+            out[k] = left * kept
+            left -= out[k]
         out[-1] += left
         spread[side] = out
     return spread
