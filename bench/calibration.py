@@ -2,7 +2,8 @@
 
 `python -m bench.calibration [SIMULATIONS]`: simulated confirmations with P1 = e^epsilon P2 exactly; a valid test
 raises an alarm with probability at most alpha. Then the same for twin runs, at the end and stopped at the worst
-moment, for every other claim (see `border`), and 200 seeded checks of correct mechanisms at their exact epsilon.
+moment, for every other claim (see `border`), for steered runs (see `steered_border`), and 200 seeded checks of
+correct mechanisms at their exact epsilon.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from bench import border
+from bench import border, steered_border
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
 from refutedp.mechanisms import PAPER
 from refutedp.records import Counts
@@ -46,6 +47,7 @@ def main(simulations: int = 4000) -> None:
     print(f"worst allocation rate {worst:.4f}; alpha plus four standard errors is {limit:.4f}")
     print(f"worst rate of twins {_twins_table(simulations):.4f}; the limit is the same")
     print(f"worst rate of any claim {border.table(simulations, ALPHA):.4f}; the limit is the same")
+    print(f"worst rate of steered runs {steered_border.table(simulations, ALPHA):.4f}; the limit is the same")
     _whole_checks()
 
 

@@ -1,0 +1,129 @@
+"""False alarms of steered runs on the border of the claim, stopped at the worst moment.
+
+Part of `python -m bench.calibration`. Each mechanism satisfies its claim with equality on the event. The noise is
+steered, and the stakes are chosen, for a twin of it whose noise is 8% too small: the worst that pilots could do
+is to see a violation where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from refutedp.claims import ApproxDP, Claim, PureDP, Tangent
+from refutedp.events.features import Statistic, Value
+from refutedp.events.predicates import Interval
+from refutedp.mechanism import describe
+from refutedp.mechanisms.gaussian import analytic_sigma
+from refutedp.records import Candidate, Counts, Pair
+from refutedp.sampling.runner import Runner
+from refutedp.sampling.seeds import child
+from refutedp.settings import Settings
+from refutedp.stats.weighted import start_weighted
+from refutedp.steering import steering
+
+LOOKS, PAIRS = 6, 1500
+"""Times one may stop, and pairs of runs before each."""
+TWIN = 0.92
+"""The scale of the noise that the plan is made for, as a part of the real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mechanism by the scale of its noise, and an event on which it meets its claim exactly."""
+
+    words: str
+    claim: Claim
+    mechanism: Callable[[float], Callable[..., object]]
+    scale: float
+    pair: Pair
+    event: Interval
+
+    @property
+    def line(self) -> Tangent:
+        """The claim's bound at the event."""
+        return self.claim.tangents()[0]
+
+
+def _one(draw: str) -> Callable[[float], Callable[..., object]]:
+    def of(scale: float) -> Callable[..., object]:
+        return lambda data, rng: data[0] + getattr(rng, draw)(0.0, scale)
+
+    return of
+
+
+def _all(scale: float) -> Callable[..., object]:
+    return lambda data, rng: [query + rng.laplace(0.0, scale) for query in data]
+
+
+def _gaussian(delta: float) -> Case:
+    sigma = analytic_sigma(1.0, delta)
+    # Where the likelihood ratio is e^epsilon, delta is reached.
+    edge = sigma**2 + 0.5
+    words = f"Gaussian noise, δ = {delta:g}"
+    pair = Pair([1.0], [0.0], "border")
+    return Case(words, ApproxDP(1.0, delta), _one("normal"), sigma, pair, Interval(Value(), edge, None))
+
+
+CASES = (
+    Case(
+        "Laplace noise, common event",
+        PureDP(0.5),
+        _one("laplace"),
+        2.0,
+        Pair([0.0], [1.0], "border"),
+        Interval(Value(), None, -0.5),
+    ),
+    Case(
+        "Laplace noise, rare event",
+        PureDP(0.5),
+        _one("laplace"),
+        2.0,
+        Pair([0.0], [1.0], "border"),
+        Interval(Value(), None, -10.0),
+    ),
+    Case(
+        "Laplace noise on three queries",
+        PureDP(0.5),
+        _all,
+        6.0,
+        Pair([0.0] * 3, [1.0] * 3, "border"),
+        Interval(Statistic("max"), None, -1.0),
+    ),
+    _gaussian(1e-2),
+    _gaussian(1e-4),
+    _gaussian(1e-5),
+)
+
+
+def table(simulations: int, alpha: float) -> float:
+    """Print the table; the worst rate in it."""
+    print(f"\nSteered runs on the border, alpha = {alpha}, {LOOKS} looks, one every {PAIRS:,} pairs of runs,")
+    print(f"{simulations:,} simulations a row, stopped at the worst moment")
+    print(f"{'':<34}{'plain':>7}{'P1, from runs':>15}{'alarms':>9}")
+    worst = 0.0
+    for case in CASES:
+        plain, rate, alarms = _alarms(case, simulations, alpha)
+        worst = max(worst, alarms)
+        print(f"{case.words:<34}{plain:>7g}{rate:>15.3g}{alarms:>9.4f}", flush=True)
+    return worst
+
+
+def _alarms(case: Case, simulations: int, alpha: float) -> tuple[float, float, float]:
+    """The plan's plain part, the event's rate, and how often the e-process rejects a claim that holds."""
+    real, twin = (
+        Runner(describe(case.mechanism(scale)), case.pair, "lifted", "output")
+        for scale in (case.scale, TWIN * case.scale)
+    )
+    candidate = Candidate(case.pair, case.event, 0.5, 0.0, Counts(0, 0, 0, 0), case.line)
+    plan = steering(twin, candidate, case.claim, Settings())
+    assert plan is not None
+    start = start_weighted(plan.line, plan.pilot)
+    alarms, total = 0, 0.0
+    for simulation in range(simulations):
+        process = start
+        for look in range(LOOKS):
+            process = process.update(real.steered(case.event, plan.plan, PAIRS, child(7, simulation, look)))
+        alarms += process.rejects(alpha)
+        total += process.hits.rates[0]
+    return plan.plan.plain, total / simulations, alarms / simulations
