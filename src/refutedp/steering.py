@@ -101,6 +101,8 @@ def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) 
     if not _worth_a_try(runner, candidate, claim, settings):
         return plain
     try:
+        if any(lift.scattered for lift in runner.lifts):
+            return plain
         aimed, moved, plan, runs = _moved(runner, candidate, claim, settings)
         found = steering(aimed, moved, claim, settings, plan)
     except CannotLift:
@@ -116,8 +118,6 @@ def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) 
 
 def _worth_a_try(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> bool:
     if runner.way != "lifted" or not settings.steer or settings.stop != "early" or settings.method == "fisher":
-        return False
-    if any(lift.scattered for lift in runner.lifts):
         return False
     if settings.goal == "speed":
         return True

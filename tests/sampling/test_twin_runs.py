@@ -282,9 +282,6 @@ def test_chunks_add_up(monkeypatch):
 
 # Where runs cannot be lifted.
 
-REFUSED_EARLY = pytest.mark.xfail(
-    raises=CannotLift, reason="Runner.twins asks whether a lift is scattered outside of its try"
-)
 CALLS = [0]
 
 
@@ -304,7 +301,7 @@ def scattered(queries, rng):
 @pytest.mark.parametrize(
     ("mechanism", "way"),
     [
-        pytest.param(keeps_state, "lifted", marks=REFUSED_EARLY),
+        (keeps_state, "lifted"),
         (scattered, "lifted"),
         (CASES["geometric"].function, "scalar"),
     ],
@@ -428,17 +425,14 @@ def test_scales_that_numpy_treats_in_its_own_way_are_left_to_it(bad):
     assert SharedNoise(5).draw(0, LAWS["exponential"], (bad,), None, None, source) is None
 
 
-WRAPPED = pytest.mark.xfail(reason="high - low of short integers wraps to a positive number")
-
-
 @pytest.mark.parametrize(
     "ends",
     [
         (1.0, 0.0),
         (0.0, math.nan),
         (-math.inf, 0.0),
-        pytest.param((np.int8(100), np.int8(-100)), marks=WRAPPED),
-        pytest.param((np.uint8(5), np.uint8(3)), marks=WRAPPED),
+        (np.int8(100), np.int8(-100)),
+        (np.uint8(5), np.uint8(3)),
     ],
 )
 def test_ends_that_numpy_treats_in_its_own_way_are_left_to_it(ends):
@@ -459,7 +453,6 @@ def zero_scale(queries, rng):
     return queries[0] + rng.laplace(scale=0.0) + rng.normal()
 
 
-@REFUSED_EARLY
 def test_a_negative_scale_raises_as_in_plain_runs():
     pair = Pair([3.0], [2.0], "given")
     here = Runner(describe(negative_scale), pair, "lifted")
@@ -471,7 +464,6 @@ def test_a_negative_scale_raises_as_in_plain_runs():
     assert stats.binomtest(counts.y, 400, 1 - math.exp(-0.5) / 2).pvalue > BY_CHANCE
 
 
-@REFUSED_EARLY
 def test_a_scale_that_is_negative_in_some_runs_only():
     pair = Pair([3.0], [2.0], "given")
     (counts,) = Runner(describe(negative_in_some_runs), pair, "lifted").twins(

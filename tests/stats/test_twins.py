@@ -396,11 +396,7 @@ def test_impossible_twins_are_refused(x, y, more):
     [
         (Counts(1000, 800, 20_000, 20_000, both=780), 0.1),
         (Counts(80, 20, 20_000, 20_000, both=15), 0.7),
-        pytest.param(
-            Counts(2500, 2000, 20_000, 20_000, both=1000),
-            0.15,
-            marks=pytest.mark.xfail(reason="P1 = 1 is impossible beside hits on d2 only, and is what it tries first"),
-        ),
+        (Counts(2500, 2000, 20_000, 20_000, both=1000), 0.15),
     ],
 )
 def test_the_detectable_epsilon_is_caught_four_times_of_five(counts, epsilon):

@@ -113,12 +113,13 @@ class Runner:
         Runs that are independent are pairs too, in any order that their outputs do not decide.
         """
         noise, apart, order = seeds.spawn(3)
-        if self.way == "lifted" and not any(lift.scattered for lift in self.lifts):
+        if self.way == "lifted":
             from refutedp.sampling.lifted import CannotLift, hit_twins
 
             try:
-                hits = hit_twins(self.lifts, events, pairs, np.random.default_rng(noise))
-                return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
+                if not any(lift.scattered for lift in self.lifts):
+                    hits = hit_twins(self.lifts, events, pairs, np.random.default_rng(noise))
+                    return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
             except CannotLift:
                 pass  # Each chunk decides for itself, as in `run`.
         done = self.run(pairs, pairs, apart)

@@ -20,7 +20,9 @@ def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> f
     Infinite when no epsilon would do, for the rate on the x side cannot exceed one.
     """
     rate = max(counts.y, 0.5) / max(counts.n_y, 1)
-    most = -math.log(rate)
+    # Twins with a hit on d2 only have none on d1.
+    apart = 0 if counts.both is None else max(counts.y, 1) - max(counts.both, int(counts.y == 0))
+    most = math.log1p(-apart / max(counts.n_y, 1)) - math.log(rate) if apart < counts.n_y else -math.inf
     if most <= epsilon or not _caught(counts, rate, most, epsilon, significance):
         return math.inf
     low, high = epsilon, most

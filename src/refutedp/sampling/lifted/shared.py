@@ -37,7 +37,7 @@ class Fit:
 
 _MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), lambda p, noise: p[0] + p[1] * noise)
 _STRETCHED = Fit((1.0,), lambda p: _positive(p[0]), lambda p, noise: p[0] * noise)
-_PLACED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1] - p[0]), lambda p, u: p[0] + (p[1] - p[0]) * u)
+_PLACED = Fit((0.0, 1.0), lambda p: _ordered(*p), lambda p, u: p[0] + (p[1] - p[0]) * u)
 _AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
 
 
@@ -129,6 +129,12 @@ class SharedNoise:
             whole[missing] = self.fresh(key, missing, source)
             gaps[missing] = True
         return whole if runs is None else whole.take(runs, axis=0)
+
+
+def _ordered(low: Any, high: Any) -> bool:
+    """Two ends whose difference is right: that of short integers wraps around."""
+    wide = all(type(end) in (int, float) or np.asarray(end).dtype == np.float64 for end in (low, high))
+    return wide and _finite(low) and _positive(high - low)
 
 
 def _finite(value: Any) -> bool:
