@@ -42,6 +42,14 @@ class Event(Protocol):
         ...
 
 
+class Feature(Protocol):
+    """What an event looks at: a value of each output."""
+
+    def column(self, group: Group) -> Any:
+        """The feature of every row, or one value for all of them; None where there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Hits of one event: `x` of `n_x` runs on the side said to be likelier, `y` of `n_y` on the other.

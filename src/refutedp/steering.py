@@ -26,7 +26,8 @@ from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Settings
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
-from refutedp.stats.weighted import WeightedHits, best_part, growth, weigh_hits
+from refutedp.stats.weighted import best_part, growth
+from refutedp.weights import WeightedHits, weigh_hits
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

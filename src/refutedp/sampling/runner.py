@@ -18,7 +18,7 @@ from refutedp.sampling.scalar import OnError, run_plain
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import Lift
     from refutedp.sampling.lifted.steered import Plan
-    from refutedp.stats.weighted import WeightedHits
+    from refutedp.weights import WeightedHits
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 

@@ -171,11 +171,12 @@ def batches(
     """Sizes of the batches that make up `total` runs: each a part, `growth`, of what was run before, within limits.
 
     >>> list(batches(5000))
-    [500, 500, 500, 750, 1125, 1625]
+    [500, 500, 500, 750, 1124, 1626]
     """
     done = 0
     while done < total:
-        size = min(max(first, int(done * growth)), largest, total - done)
+        # Even, for runs may come in pairs.
+        size = min(max(first, 2 * int(done * growth / 2)), largest, total - done)
         # A last scrap of less than a batch joins the one before it.
         size = total - done if total - done - size < first else size
         yield size

@@ -16,7 +16,8 @@ from refutedp.stats.certify import Certified, certified_from
 from refutedp.stats.mixture import rate_lower_bound
 from refutedp.stats.nuisance import Frontier
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
-from refutedp.stats.weighted import WeightedHits, WeightedProcess
+from refutedp.stats.weighted import WeightedProcess
+from refutedp.weights import WeightedHits
 
 _STEPS = 80
 _STRIDE = 1.04

@@ -17,99 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.claims import Tangent
+from refutedp.weights import WeightedHits, no_hits, upper_ends
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_STEP = 0.001
-_BINS = 40_000
 _MOST = 0.97
 """No stake risks more than this part of the wealth on one pair."""
 _AROUND = (0.6, 0.8, 1.0, 1.25)
 _GRID = tuple(float(part) for part in _MOST * np.geomspace(1e-3, 1.0, 16))
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedHits:
-    """Pairs by what happened (rows: on d1 only, on both, on d2 only) and by weight, of `pairs` in all.
-
-    `plain` is the part of the runs that was not steered; bin k holds weights of about e^(-k / 1000) / plain.
-
-    >>> hits = weigh_hits(np.array([1.0, 0.5]), np.array([True, True]), np.array([False, True]), plain=0.8)
-    >>> [round(rate, 2) for rate in hits.rates]
-    [0.75, 0.25]
-    """
-
-    pairs: int
-    plain: float
-    table: Floats
-
-    def __add__(self, other: WeightedHits) -> WeightedHits:
-        return replace(self, pairs=self.pairs + other.pairs, table=self.table + other.table)
-
-    @property
-    def rates(self) -> tuple[float, float]:
-        """Estimates of P1 and P2."""
-        sums = self.table @ (_upper_ends(self.plain) * math.exp(-_STEP / 2))
-        only_x, both, only_y = (float(total) / max(self.pairs, 1) for total in sums)
-        return only_x + both, only_y + both
-
-    @property
-    def spreads(self) -> tuple[float, float]:
-        """Standard errors of the two estimates."""
-        squares = self.table @ (_upper_ends(self.plain) ** 2)
-        p1, p2 = self.rates
-        n = max(self.pairs, 1)
-        first, second = (float(squares[0] + squares[1]) / n, float(squares[2] + squares[1]) / n)
-        return math.sqrt(max(first - p1**2, 0.0) / n), math.sqrt(max(second - p2**2, 0.0) / n)
-
-    def error(self, line: Tangent) -> float:
-        """The standard error of P1 - slope P2 as these pairs estimate it."""
-        squares = self.table @ _upper_ends(self.plain) ** 2
-        payoffs = np.array([1.0, 1 - line.slope, -line.slope])
-        p1, p2 = self.rates
-        n = max(self.pairs, 1)
-        return math.sqrt(max(float(squares @ payoffs**2) / n - (p1 - line.slope * p2) ** 2, 0.0) / n)
-
-    def expected(self, plain: float) -> WeightedHits:
-        """What as many pairs would show, on average, if another part of them were plain.
-
-        >>> hits = weigh_hits(np.full(100, 0.5), np.ones(100, bool), np.zeros(100, bool), plain=0.2)
-        >>> fewer = hits.expected(plain=0.9)
-        >>> round(fewer.rates[0], 3), fewer.hits[0] < hits.hits[0]
-        (0.5, True)
-        """
-        weights = _upper_ends(self.plain) * math.exp(-_STEP / 2)
-        ratios = np.maximum(1 / weights - self.plain, 0.0) / (1 - self.plain)
-        others = 1 / (plain + (1 - plain) * ratios)
-        bins = _bins(others, plain)
-        rows = [np.bincount(bins, row * weights / others, _BINS) for row in self.table]
-        return WeightedHits(self.pairs, plain, np.array(rows))
-
-    @property
-    def hits(self) -> tuple[int, int, int]:
-        """Pairs of runs with the event on d1, on d2, and on both, without their weights."""
-        only_x, both, only_y = (int(row.sum()) for row in self.table)
-        return only_x + both, only_y + both, both
-
-
-def weigh_hits(weights: Floats, first: NDArray[np.bool_], second: NDArray[np.bool_], plain: float) -> WeightedHits:
-    """The table of a sample."""
-    bins = _bins(weights, plain)
-    rows = [np.bincount(bins[mask], minlength=_BINS) for mask in (first & ~second, first & second, second & ~first)]
-    return WeightedHits(len(weights), plain, np.array(rows, dtype=np.float64))
-
-
-def _bins(weights: Floats, plain: float) -> NDArray[np.int64]:
-    return np.clip(np.floor(-np.log(weights * plain) / _STEP + 1e-9), 0, _BINS - 1).astype(np.int64)
-
-
-def no_hits(plain: float) -> WeightedHits:
-    """Before the first run."""
-    return WeightedHits(0, plain, np.zeros((3, _BINS)))
-
-
-def _upper_ends(plain: float) -> Floats:
-    return np.asarray(np.exp(-_STEP * np.arange(_BINS)) / plain)
 
 
 def log_wealths(hits: WeightedHits, line: Tangent, parts: Floats) -> Floats:
@@ -118,7 +33,7 @@ def log_wealths(hits: WeightedHits, line: Tangent, parts: Floats) -> Floats:
     A hit on d1 only is paid at the lower end of its bin, every loss at the upper end; weights beyond the last bin,
     smaller than e^-40, are not paid at all.
     """
-    most = _upper_ends(hits.plain)
+    most = upper_ends(hits.plain)
     least = np.append(most[1:], 0.0)
     payoffs = (least, most * (1 - line.slope) if line.slope >= 1 else least * (1 - line.slope), -line.slope * most)
     stakes = parts / (line.slope / hits.plain + line.intercept)
@@ -148,6 +63,7 @@ def best_part(pilot: WeightedHits, line: Tangent) -> tuple[float, float]:
 class WeightedProcess:
     """Evidence against P1 <= slope P2 + intercept that grows with pairs of steered runs, valid whenever one stops.
 
+    >>> from refutedp.weights import weigh_hits
     >>> rng = np.random.default_rng(0)
     >>> def pairs(n):
     ...     return weigh_hits(np.ones(n), rng.random(n) < 0.3, rng.random(n) < 0.05, plain=1.0)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import BaseFeature
 from refutedp.outputs import Array, Outputs, merge
-from refutedp.records import Event
+from refutedp.records import Event, Feature
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.steered import Plan, SteeredNoise
-from refutedp.stats.weighted import WeightedHits, no_hits, weigh_hits
+from refutedp.weights import WeightedHits, no_hits, weigh_hits
 
 Hits = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -62,7 +61,7 @@ def plain_hits(lifts: tuple[Lift, Lift], event: Event, noise: SharedNoise, rng: 
 
 
 def values_on(
-    lifts: tuple[Lift, Lift], feature: BaseFeature, noise: SharedNoise, rng: np.random.Generator
+    lifts: tuple[Lift, Lift], feature: Feature, noise: SharedNoise, rng: np.random.Generator
 ) -> list[Floats]:
     """A feature of the outputs of either side, run by run; nan where it is no number."""
     sides = []

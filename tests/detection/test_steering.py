@@ -1,0 +1,219 @@
+"""Violations that plain runs could not show within the budget, found by steered noise; and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from refutedp import (
+    ALL_DIFFER,
+    ONE_DIFFERS,
+    ApproxDP,
+    GaussianDP,
+    Verdict,
+    check,
+    load,
+    recheck,
+    replay,
+)
+from refutedp.mechanisms import histogram, noisy_max_laplace_value
+from refutedp.mechanisms.gaussian import analytic_sigma
+from refutedp.report.plots import plot_result
+from refutedp.report.to_json import event_to_builtins
+
+CLAIM = ApproxDP(1.0, 1e-5)
+SIGMA = analytic_sigma(1.0, 1e-5)
+BUDGET = {"search_runs": 20_000, "confirm_runs": 1_500_000}
+
+
+def gaussian(scale):
+    def noisy(queries, rng):
+        return [q + rng.normal(0.0, scale * SIGMA) for q in queries]
+
+    return noisy
+
+
+def too_small(queries, rng):
+    return [q + rng.normal(0.0, 0.9 * SIGMA) for q in queries]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, **BUDGET)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_noise_a_tenth_too_small_is_found(seed):
+    # By bench.gaussian_gap plain runs need 20 million.
+    result = check(gaussian(0.9), CLAIM, adjacency=ONE_DIFFERS, seed=seed, **BUDGET)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.evidence.candidate.steered
+    assert result.evidence.bound > 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_noise_that_is_large_enough_is_not(seed):
+    result = check(gaussian(1.0), CLAIM, adjacency=ONE_DIFFERS, seed=seed, **BUDGET)
+    assert result.verdict is not Verdict.VIOLATION
+
+
+def test_without_steering_the_same_budget_shows_nothing():
+    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer=False, **BUDGET)
+    assert result.verdict is not Verdict.VIOLATION
+    assert result.evidence.steered is None
+
+
+def test_the_rates_of_steered_runs_are_the_real_ones(found):
+    event = found.evidence.event
+    edge = event.low if event.low is not None else event.high
+    for data, rate, error in zip(
+        (found.evidence.pair.d1, found.evidence.pair.d2),
+        found.evidence.steered.rates,
+        found.evidence.steered.errors,
+        strict=True,
+    ):
+        centre = data[event.of.path[0]]
+        beyond = (edge - centre) if event.low is not None else (centre - edge)
+        real = math.erfc(beyond / (0.9 * SIGMA) / math.sqrt(2)) / 2
+        assert abs(rate - real) < 5 * error
+
+
+def test_other_claims_are_steered_to_as_well():
+    mu = 1 / SIGMA
+    result = check(gaussian(0.95), GaussianDP(mu), adjacency=ONE_DIFFERS, seed=1, goal="speed", **BUDGET)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.evidence.bound_letter == "μ"
+    assert mu <= result.evidence.bound < mu / 0.95
+
+
+def test_the_number_of_processes_changes_nothing(found):
+    again = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, jobs=2, **BUDGET)
+    assert again.evidence.counts == found.evidence.counts
+    assert again.evidence.steered == found.evidence.steered
+    assert again.evidence.log_p_value == found.evidence.log_p_value
+
+
+def test_pilots_count_as_search_runs(found):
+    plain = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer=False, **BUDGET)
+    assert found.effort.search_runs > plain.effort.search_runs + 10**6
+
+
+def test_the_result_says_that_runs_were_steered(found):
+    text = str(found)
+    assert "their noise steered towards the event" in text
+    assert "a bet on steered runs by their weights" in text
+    rate = found.evidence.steered.rates[0]
+    assert f"on d1 it happens in {rate:.5%} of runs" in text
+
+
+def test_saved_and_loaded_it_is_the_same(found, tmp_path):
+    found.save(tmp_path / "result.json")
+    loaded = load(tmp_path / "result.json")
+    assert loaded.evidence == found.evidence
+    assert str(loaded) == str(found)
+
+
+def test_results_from_before_steering_still_load(tmp_path):
+    result = check(histogram, epsilon=1.0, adjacency=ONE_DIFFERS, search_runs=500, confirm_runs=500)
+    result.save(tmp_path / "old.json")
+    saved = json.loads((tmp_path / "old.json").read_text())
+    del saved["evidence"]["steered"], saved["evidence"]["candidate"]["steered"]
+    for name in ("goal", "steer", "twins"):
+        del saved["settings"][name]
+    (tmp_path / "old.json").write_text(json.dumps(saved))
+    assert str(load(tmp_path / "old.json")) == str(result)
+
+
+def test_it_is_replayed_on_other_steered_runs(found, tmp_path):
+    found.save(tmp_path / "result.json")
+    again = replay(tmp_path / "result.json", too_small)
+    assert again.verdict is Verdict.VIOLATION
+    assert again.evidence.steered is not None
+    assert again.evidence.counts != found.evidence.counts
+    fixed = replay(tmp_path / "result.json", gaussian(1.0))
+    assert fixed.verdict is not Verdict.VIOLATION
+
+
+def test_it_can_be_written_out_and_rechecked(found):
+    pair = found.evidence.pair
+    again = recheck(
+        too_small,
+        claim=CLAIM,
+        d1=pair.d1,
+        d2=pair.d2,
+        event=event_to_builtins(found.evidence.event),
+        steered=True,
+        seed=5,
+        confirm_runs=1_500_000,
+    )
+    assert again.verdict is Verdict.VIOLATION
+    assert again.evidence.steered is not None
+
+
+def test_the_report_shows_weighted_rates(found, tmp_path):
+    found.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "noise was steered towards the event" in page
+    assert "steered=True" in page
+    plot_result(found, tmp_path / "plot.svg")
+    assert "probability of the event" in (tmp_path / "plot.svg").read_text()
+
+
+def test_for_speed_a_blatant_bug_takes_fewer_runs():
+    slow, fast = (
+        check(noisy_max_laplace_value, epsilon=0.2, adjacency=ALL_DIFFER, goal=goal, seed=1)
+        for goal in ("bound", "speed")
+    )
+    assert slow.verdict is fast.verdict is Verdict.VIOLATION
+    assert fast.evidence.decided_after <= slow.evidence.decided_after
+    # It stops there.
+    assert fast.effort.confirm_runs == fast.evidence.decided_after < 20_000
+    assert slow.effort.confirm_runs == 1_000_000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_for_speed_correct_mechanisms_stand(seed):
+    result = check(
+        histogram, epsilon=0.7, adjacency=ONE_DIFFERS, goal="speed", seed=seed, search_runs=5000, confirm_runs=50_000
+    )
+    assert result.verdict is not Verdict.VIOLATION
+
+
+def test_for_speed_scalar_runs_do_as_ever():
+    calls = [0]
+
+    def leaky(queries, rng):
+        calls[0] += 1  # Not lifted: it keeps state.
+        return queries[0] + rng.laplace(scale=0.2)
+
+    result = check(leaky, epsilon=1.0, goal="speed", search_runs=500, confirm_runs=20_000, lengths=(1,))
+    assert result.verdict is Verdict.VIOLATION
+    assert result.evidence.steered is None
+    assert result.effort.confirm_runs < 5000
+
+
+def test_a_mechanism_that_raises_in_some_runs_can_be_steered():
+    def fragile(queries, rng):
+        noise = rng.normal(0.0, 0.8 * SIGMA)
+        if noise > 3 * SIGMA:
+            raise ValueError("too much")
+        return queries[0] + noise
+
+    result = check(fragile, CLAIM, adjacency=ONE_DIFFERS, seed=1, **BUDGET)
+    assert result.verdict is Verdict.VIOLATION
+
+
+def test_steered_runs_stand_beside_zero_hits():
+    """An event that never happens on d2: bounds are finite, and nothing divides by zero."""
+
+    def bounded(queries, rng):
+        return float(np.clip(queries[0] + rng.laplace(), 0, None)) if queries[0] > 0.5 else 0.0
+
+    result = check(bounded, ApproxDP(1.0, 1e-3), pairs=[([1.0], [0.0])], goal="speed", **BUDGET)
+    assert result.verdict is Verdict.VIOLATION
+    assert math.isfinite(result.evidence.bound)
+    assert math.isfinite(result.evidence.epsilon_lower_bound)
+    str(result)
