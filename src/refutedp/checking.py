@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from refutedp.adapted import own_of
+from refutedp.aiming import aim
 from refutedp.budget import fit, seconds_per_run
 from refutedp.claims import Claim, PureDP, positive_number
 from refutedp.confirm import confirm, count_fresh, judge, weigh
@@ -31,7 +32,6 @@ from refutedp.stats import ratio
 from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.verdict import is_ratio, log_p_value
-from refutedp.steering import aim
 
 _HINT = 0.05
 PROFILE_STREAM, ROUNDING_STREAM = 20, 21

@@ -138,7 +138,8 @@ def _confirm_steered(
 
     total = 2 * settings.confirm_runs
     pool = Pool(settings.jobs, settings.engine)
-    process = start_weighted(plan.line, plan.pilot)
+    own = claim.tangents()[0] if is_ratio(claim) else plan.line
+    process = start_weighted(own, plan.pilot, plan.line)
     done = decided = 0
     try:
         for number, size in enumerate(_batches(settings)):

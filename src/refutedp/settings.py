@@ -39,8 +39,9 @@ class Settings:
     `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not look.
     `twins` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
     `refutedp.stats.twins`); without it each run is allocated to an input at random. `steer` lets them draw their
-    noise where a rare event happens, weighed, where a claim about more than a ratio could not be refuted within the
-    budget otherwise (see `refutedp.steering`).
+    noise where a rare event happens, weighed (see `refutedp.aiming`): "needed" where a claim about more than a ratio
+    could not be refuted within the budget otherwise, and for speed; "always" also where much of a large ratio would
+    stay unproven, which takes a second or two more; "never" not at all.
     `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output. `time_limit`
     is in seconds: the speed of the mechanism is measured, and the budgets shrink until they fit.
 
@@ -68,7 +69,7 @@ class Settings:
     float_leaks: Literal["report", "convict", "ignore"] = "report"
     lift: bool = True
     twins: bool = True
-    steer: bool = True
+    steer: Literal["needed", "always", "never"] = "needed"
     epsilon_name: str | None = None
     time_limit: float | None = None
     progress: Callable[[Progress], None] | bool | None = None
@@ -83,6 +84,7 @@ class Settings:
         _one_of("method", self.method, ("allocation", "fisher"))
         _one_of("stop", self.stop, ("early", "fixed"))
         _one_of("goal", self.goal, ("bound", "speed"))
+        _one_of("steer", self.steer, ("needed", "always", "never"))
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
@@ -112,7 +114,7 @@ class Options(TypedDict, total=False):
     float_leaks: Literal["report", "convict", "ignore"]
     lift: bool
     twins: bool
-    steer: bool
+    steer: Literal["needed", "always", "never"]
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None

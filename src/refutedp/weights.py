@@ -47,6 +47,15 @@ class WeightedHits:
         return only_x + both, only_y + both
 
     @property
+    def both(self) -> float:
+        """An estimate of how often the event happens on both sides of a pair."""
+        return float(self.table[1] @ upper_ends(self.plain)) * math.exp(-_STEP / 2) / max(self.pairs, 1)
+
+    def scaled(self, pairs: int) -> WeightedHits:
+        """As many pairs as asked for, if they were like these."""
+        return replace(self, pairs=pairs, table=self.table * (pairs / max(self.pairs, 1)))
+
+    @property
     def spreads(self) -> tuple[float, float]:
         """Standard errors of the two estimates."""
         squares = self.table @ (upper_ends(self.plain) ** 2)

@@ -61,7 +61,7 @@ def test_noise_that_is_large_enough_is_not(seed):
 
 
 def test_without_steering_the_same_budget_shows_nothing():
-    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer=False, **BUDGET)
+    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer="never", **BUDGET)
     assert result.verdict is not Verdict.VIOLATION
     assert result.evidence.steered is None
 
@@ -97,7 +97,7 @@ def test_the_number_of_processes_changes_nothing(found):
 
 
 def test_pilots_count_as_search_runs(found):
-    plain = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer=False, **BUDGET)
+    plain = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer="never", **BUDGET)
     assert found.effort.search_runs > plain.effort.search_runs + 10**6
 
 
@@ -160,6 +160,34 @@ def test_the_report_shows_weighted_rates(found, tmp_path):
     assert "steered=True" in page
     plot_result(found, tmp_path / "plot.svg")
     assert "probability of the event" in (tmp_path / "plot.svg").read_text()
+
+
+def test_a_rare_event_is_certified_more_sharply_where_asked_for():
+    needed, always = (
+        check(noisy_max_laplace_value, epsilon=0.2, adjacency=ALL_DIFFER, significance=0.05, seed=2, steer=steer)
+        for steer in ("needed", "always")
+    )
+    assert needed.evidence.steered is None
+    assert always.evidence.steered is not None
+    # Ten queries that all move by one, each with half the budget a query: no event's ratio is larger.
+    assert needed.evidence.epsilon_lower_bound < always.evidence.epsilon_lower_bound < 1.0
+    # The p-value is against the claim, the stakes are for the bound.
+    assert always.evidence.log_p_value < math.log(1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_events_that_do_not_break_the_claim_are_not_steered_to(seed):
+    result = check(
+        histogram,
+        epsilon=0.7,
+        adjacency=ONE_DIFFERS,
+        steer="always",
+        seed=seed,
+        search_runs=5000,
+        confirm_runs=50_000,
+    )
+    assert result.verdict is not Verdict.VIOLATION
+    assert math.isfinite(result.detectable_epsilon)
 
 
 def test_for_speed_a_blatant_bug_takes_fewer_runs():

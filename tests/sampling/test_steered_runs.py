@@ -20,7 +20,8 @@ from refutedp.sampling.lifted.laws import LAWS, Source
 from refutedp.sampling.lifted.shared import Key, SharedNoise
 from refutedp.sampling.lifted.steered import MASSES, Plan, SteeredNoise, plan_for
 from refutedp.sampling.runner import Runner
-from refutedp.steering import _Pilots
+from refutedp.sampling.seeds import child
+from refutedp.steering import pilot_of
 
 OUTPUT = Value()
 
@@ -87,9 +88,9 @@ def runner_of(function, length):
 
 def plan_of(runner, event, seed=0):
     """As `refutedp.steering` makes it: from runs that the plan before steered."""
-    pilots, plan = _Pilots(runner, event, seed), Plan({})
+    plan = Plan({})
     for number in range(3):
-        pilot = pilots(number, plan)
+        pilot = pilot_of(runner, event, plan, child(seed, number))
         plan = plan_for(pilot.noise, pilot.noise.weights * (pilot.first + pilot.second))
         plan = Plan(plan.tables, plain=0.3)
     return plan

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, GoalName, MethodName, StopName
+from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, GoalName, MethodName, SteerName, StopName
 
 TargetName = Annotated[
     str,
@@ -120,10 +120,8 @@ Twins = Annotated[
     typer.Option("--twins/--no-twins", help="Confirm on pairs of runs with the same noise where that is sharper."),
 ]
 Steer = Annotated[
-    bool,
-    typer.Option(
-        "--steer/--no-steer", help="Draw noise towards rare events, weighed, where plain runs show too little."
-    ),
+    SteerName,
+    typer.Option(help="Draw noise towards rare events, weighed: where plain runs show too little, wherever it pays."),
 ]
 FloatLeaks = Annotated[
     FloatLeaksName,

@@ -49,6 +49,14 @@ class GoalName(enum.StrEnum):
     SPEED = "speed"
 
 
+class SteerName(enum.StrEnum):
+    """When to draw noise towards the event."""
+
+    NEEDED = "needed"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 class MethodName(enum.StrEnum):
     """The tests by name."""
 

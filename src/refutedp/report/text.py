@@ -98,11 +98,10 @@ def _certified(claim: Claim, evidence: Evidence) -> str:
 
 
 def _ratio(evidence: Evidence) -> str:
-    counts = evidence.counts
-    if counts.y == 0:
-        return "on d2 it never happened" if counts.x else "it happened on neither side"
-    ratio = (counts.x / counts.n_x) / (counts.y / counts.n_y)
-    return f"the ratio of the rates is {ratio:.4g}"
+    p1, p2 = evidence.rates
+    if p2 == 0:
+        return "on d2 it never happened" if p1 else "it happened on neither side"
+    return f"the ratio of the rates is {p1 / p2:.4g}"
 
 
 def method_words(evidence: Evidence) -> str:

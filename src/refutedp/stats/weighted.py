@@ -53,7 +53,7 @@ def growth(pilot: WeightedHits, line: Tangent, parts: Sequence[float]) -> float:
 
 def best_part(pilot: WeightedHits, line: Tangent) -> tuple[float, float]:
     """The best stake for what a pilot saw, as a part of the largest, and how fast it grows: log wealth a pair."""
-    parts = _MOST * np.geomspace(1e-4, 1.0, 120)
+    parts = _MOST * np.geomspace(1e-4, 1.0, 60)
     grown = log_wealths(pilot, line, parts) / max(pilot.pairs, 1)
     best = int(np.argmax(grown))
     return float(parts[best]), float(grown[best])
@@ -94,7 +94,7 @@ class WeightedProcess:
         """A lower bound on log(P1/P2) that holds at every stop at once: every smaller epsilon loses the same bets."""
         needed = -math.log(1 - confidence)
         low, high = -10.0, 40.0
-        for _ in range(40):
+        for _ in range(26):
             middle = (low + high) / 2
             rejected = self.log_e_against(Tangent(math.exp(middle), 0.0)) >= needed
             low, high = (middle, high) if rejected else (low, middle)
@@ -110,9 +110,13 @@ class WeightedProcess:
         return self.log_peak >= -math.log(alpha)
 
 
-def start_weighted(line: Tangent, pilot: WeightedHits) -> WeightedProcess:
-    """Nine tenths of the unit on stakes near the best one for the pilot, the rest on all sizes."""
-    best, _ = best_part(pilot, line)
+def start_weighted(line: Tangent, pilot: WeightedHits, target: Tangent | None = None) -> WeightedProcess:
+    """Nine tenths of the unit on stakes near the best one for the pilot, the rest on all sizes.
+
+    With a target the stakes are those that serve against this other line: against a larger ratio, say, that one
+    would like to refute as well.
+    """
+    best, _ = best_part(pilot, target or line)
     around = tuple(min(best * factor, _MOST) for factor in _AROUND)
     shares = (0.9 / len(around),) * len(around) + (0.1 / len(_GRID),) * len(_GRID)
     return WeightedProcess(line, around + _GRID, shares, no_hits(pilot.plain))

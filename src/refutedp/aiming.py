@@ -1,0 +1,172 @@
+"""Decide whether the runs that confirm a candidate are steered, and where to.
+
+They are for a rare event: where plain runs would not convict within the budget and steered ones would; where the
+fastest conviction is wanted; and, with `steer="always"`, where much of a large ratio would stay unproven for want of
+hits. Then the end of a half-line moves to where the claim breaks most clearly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from refutedp.claims import Claim, Tangent
+from refutedp.events.predicates import Interval
+from refutedp.half_lines import AIMS, LOWER, UPPER, HalfLine, aim_at, further
+from refutedp.records import Candidate, Counts
+from refutedp.sampling.lifted import CannotLift
+from refutedp.sampling.lifted.steered import Plan
+from refutedp.sampling.runner import Runner
+from refutedp.settings import Settings
+from refutedp.stats import twins
+from refutedp.stats.verdict import is_ratio
+from refutedp.stats.weighted import start_weighted
+from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, size_of, steering
+
+_RUNS_PER_SCORE = 60.0
+_HOPE = 2
+"""How far beyond the budget a conviction may be expected: pilots are rough, and plain runs would do no better."""
+_SLACK = 1.5
+"""log wealth that the spread of the stakes costs, about."""
+RARE = 0.02
+"""Events more likely than this are seen often enough in plain runs."""
+HIDDEN = 0.03
+"""The part of the log ratio that must stay unproven by plain runs before steered ones are tried."""
+SHARPER = 1.01
+"""How much larger the bound of steered runs must promise to be: plain counts are easier to follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aimed:
+    """What to confirm, and how to steer its runs; no steering where plain ones will do, or nothing would."""
+
+    runner: Runner
+    candidate: Candidate
+    steering: Steering | None = None
+    runs: int = 0
+    """Runs that the pilots took, on both sides."""
+
+
+def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Aimed:
+    """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
+    plain = Aimed(runner, candidate)
+    if runner.way != "lifted" or settings.steer == "never" or settings.stop != "early" or settings.method == "fisher":
+        return plain
+    try:
+        if any(lift.scattered for lift in runner.lifts):
+            return plain
+        if settings.goal == "speed" or not is_ratio(claim):
+            return _to_convict(plain, claim, settings)
+        return _to_sharpen(plain, claim, settings) if settings.steer == "always" else plain
+    except CannotLift:
+        return plain
+
+
+def _to_convict(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
+    """Steered, if plain runs would not do within the budget, or speed is wanted, and steered ones would."""
+    score = plain.candidate.score
+    if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
+        return plain
+    runner, moved, plan, runs = _moved(plain.runner, plain.candidate, claim, settings)
+    found = steering(runner, moved, claim, settings, plan)
+    if found is None:
+        return replace(plain, runs=runs)
+    runs += found.runs
+    needed = (math.log(1 / settings.significance) + _SLACK) * found.pairs_needed
+    if needed > _HOPE * settings.confirm_runs:
+        return replace(plain, runs=runs)
+    return Aimed(runner, replace(moved, share=0.5, tangent=found.line, steered=True), found, runs)
+
+
+def _moved(
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings
+) -> tuple[Runner, Candidate, Plan, int]:
+    """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
+
+    Besides, a plan to start with, and the runs that it took. On plain runs luck decides which tail that is and which
+    input is the likelier there. So both tails are steered to and seen from both inputs.
+    """
+    event = candidate.event
+    if not isinstance(event, Interval):
+        return runner, candidate, NO_PLAN, 0
+    line = line_of(candidate, claim)
+    found = [aim_at(tail, runner, event, line, claim, settings.seed) for tail in (UPPER, LOWER)]
+    runs = 2 * 2 * AIMS * size_of(runner)
+    best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
+    if best is None:
+        return runner, candidate, NO_PLAN, runs
+    if not best.swapped:
+        return runner, replace(candidate, event=best.event, tangent=best.line), best.plan, runs
+    pair = candidate.pair.swapped()
+    turned = replace(candidate, pair=pair, event=best.event, search=candidate.search.swapped(), tangent=best.line)
+    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, best.plan, runs
+
+
+def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
+    """Steered, if that certifies a larger ratio of a rare event that seems to break the claim."""
+    runner, candidate = plain.runner, plain.candidate
+    told = _scaled(candidate.search, settings.confirm_runs)
+    if not _leaves_much(told, claim, settings):
+        return plain
+    line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
+    candidate = replace(candidate, share=0.5, tangent=line, steered=True)
+    found = steering(runner, candidate, claim, settings)
+    if found is None:
+        return plain
+    runs, steered = found.runs, [Aimed(runner, candidate, found)]
+    beyond = _further(runner, candidate.event, found, settings)
+    if beyond is not None:
+        candidate = replace(candidate, event=beyond.event)
+        moved = steering(runner, candidate, claim, settings, beyond.plan)
+        runs += 2 * size_of(runner)
+        if moved is not None:
+            runs += moved.runs
+            steered.append(Aimed(runner, candidate, moved))
+    promised, best = max(((_steered_bound(one, settings), one) for one in steered), key=lambda pair: pair[0])
+    if promised < SHARPER * _plain_bound(_told_by(found, settings), settings):
+        return replace(plain, runs=runs)
+    return replace(best, runs=runs)
+
+
+def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
+    """Whether a rare event seems to break the claim, and plain runs would prove only a part of its log ratio."""
+    if told.y == 0 or told.x > RARE * told.n_x:
+        return False
+    seen = math.log(told.x / told.y)
+    return claim.largest(told.y / told.n_y) < told.x / told.n_x and _plain_bound(told, settings) < (1 - HIDDEN) * seen
+
+
+def _further(runner: Runner, event: object, found: Steering, settings: Settings) -> HalfLine | None:
+    """A better half-line in the event's own tail, if the event is one and there is a better one."""
+    if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
+        return None
+    upper = event.high is None
+    plan = replace(found.plan, plain=PLAIN_IN_PILOTS)
+    best = further(upper, runner, event, found.line, plan, settings.seed)
+    return None if best is None or best.event == event or best.score <= 0 else best
+
+
+def _plain_bound(counts: Counts, settings: Settings) -> float:
+    return twins.rough_bound(counts, settings.significance)
+
+
+def _steered_bound(aimed: Aimed, settings: Settings) -> float:
+    """What the confirmation runs would certify, if they were as the last pilot."""
+    found = aimed.steering
+    assert found is not None
+    expected = start_weighted(found.line, found.pilot).update(found.pilot.scaled(settings.confirm_runs))
+    return expected.epsilon_lower_bound(1 - settings.significance)
+
+
+def _told_by(found: Steering, settings: Settings) -> Counts:
+    """What as many plain twins would show, if the last pilot is right."""
+    n = settings.confirm_runs
+    x, y, both = (round(n * rate) for rate in (*found.pilot.rates, found.pilot.both))
+    return Counts(x, y, n, n, both=min(both, x, y))
+
+
+def _scaled(counts: Counts, runs: int) -> Counts:
+    """What the confirmation runs would show, if they were as the runs of the search; twins, for simplicity."""
+    x, y = (round(hits * runs / max(n, 1)) for hits, n in ((counts.x, counts.n_x), (counts.y, counts.n_y)))
+    both = 0 if counts.both is None else round(counts.both * runs / max(counts.n_x, 1))
+    return Counts(x, y, runs, runs, both=min(both, x, y))
