@@ -1,8 +1,8 @@
 """Certified bounds at 95% on the paper's mechanisms, default budgets, T = 1 and N = 1 given by hand.
 
 `python -m bench.bounds [SEEDS] [FIRST]` prints, for each mechanism and claimed epsilon, the verdict at 5% and the
-bound of the first seed, the least and the mean over the seeds, and what was asked for. Rare events are steered to wherever
-that certifies more (`steer="always"`); a bound marked with a star comes from such runs.
+bound of the first seed, the least and the mean over the seeds, and what was asked for. Rare events are steered to
+wherever that certifies more (`steer="always"`); a bound marked with a star comes from such runs.
 """
 
 from __future__ import annotations
