@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from refutedp.claims import Claim, Tangent
+from refutedp.events.leaks import reads_digits
 from refutedp.events.predicates import Interval
 from refutedp.half_lines import AIMS, LOWER, UPPER, HalfLine, aim_at, further
 from refutedp.records import Candidate, Counts
@@ -52,6 +53,8 @@ def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) 
     plain = Aimed(runner, candidate)
     if runner.way != "lifted" or settings.steer == "never" or settings.stop != "early" or settings.method == "fisher":
         return plain
+    if reads_digits(candidate.event):
+        return plain  # Steered noise has the law of NumPy's, not its last digits.
     try:
         if any(lift.scattered for lift in runner.lifts):
             return plain

@@ -229,8 +229,10 @@ def _require_enough(claim: Claim, settings: Settings) -> None:
         least *= 2
         if least > 10**9:
             raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
-    while least > 1 and enough(least - 1):
-        least -= 1
+    low = least // 2
+    while least - low > 1:
+        middle = (low + least) // 2
+        low, least = (low, middle) if enough(middle) else (middle, least)
     told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
     raise UsageError(
         f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "

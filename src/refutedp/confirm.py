@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from refutedp.steering import Steering
 
 CONFIRM_STREAM = 2
+ANEW = 100
+"""Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
 
 
 def count_fresh(
@@ -36,6 +38,22 @@ def count_fresh(
     stream: int = CONFIRM_STREAM,
 ) -> list[Counts]:
     """Hits of each candidate's event on one set of fresh runs; all candidates share the runner's pair and a share."""
+    from refutedp.sampling.lifted import CannotLift
+
+    try:
+        return _count(runner.made_firm(), candidates, settings, report, stream)
+    except CannotLift:
+        plain = [replace(candidate, twins=False) for candidate in candidates]
+        return _count(replace(runner, way="scalar"), plain, settings, report, stream + ANEW)
+
+
+def _count(
+    runner: Runner,
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    report: Callable[[Progress], None],
+    stream: int,
+) -> list[Counts]:
     total = 2 * settings.confirm_runs
     sizes = chunk_sizes(total, 2 * CHUNK[runner.way])
     events = tuple(candidate.event for candidate in candidates)
@@ -66,19 +84,38 @@ def confirm(
     as it may be, with false alarms at most the significance over all stops and the end together. Runs that cost a
     call each stop there; cheap runs go on, so that the certified bound gets sharp.
     """
+    from refutedp.sampling.lifted import CannotLift
+
+    try:
+        return _confirm(runner.made_firm(), candidate, claim, settings, report, how, CONFIRM_STREAM)
+    except CannotLift:
+        # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
+        candidate, runner = replace(candidate, twins=False, steered=False), replace(runner, way="scalar")
+        return _confirm(runner, candidate, claim, settings, report, None, CONFIRM_STREAM + ANEW)
+
+
+def _confirm(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    how: Steering | None,
+    stream: int,
+) -> Evidence:
     if candidate.steered:
         plan = how or _steering(runner, candidate, claim, settings)
         if plan is not None:
             return _confirm_steered(runner, candidate, claim, settings, report, plan)
         candidate = replace(candidate, steered=False)
     if settings.method == "fisher" or settings.stop == "fixed":
-        (counts,) = count_fresh(runner, [candidate], settings, report)
+        (counts,) = _count(runner, [candidate], settings, report, stream)
         return judge(candidate, counts, claim, settings)
     total = 2 * settings.confirm_runs
     process = anytime.start_for(claim, candidate)
     done = decided = 0
     for number, size in enumerate(_batches(settings)):
-        process = process.update(_batch(runner, candidate, size, number, settings))
+        process = process.update(_batch(runner, candidate, size, settings, (stream, number)))
         done += size
         report(Progress("confirm", done, total))
         if not decided and process.rejects(anytime.early_alpha(settings.significance)):
@@ -101,9 +138,9 @@ def confirm(
     )
 
 
-def _batch(runner: Runner, candidate: Candidate, size: int, number: int, settings: Settings) -> Counts:
+def _batch(runner: Runner, candidate: Candidate, size: int, settings: Settings, stream: tuple[int, int]) -> Counts:
     tasks = [
-        _task(runner, candidate, (candidate.event,), part, child(settings.seed, CONFIRM_STREAM, number, chunk))
+        _task(runner, candidate, (candidate.event,), part, child(settings.seed, *stream, chunk))
         for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
     ]
     return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from refutedp.checking import detectable, profile, verdict_of
-from refutedp.claims import Claim, PureDP, claim_from_dict
+from refutedp.claims import Claim, PureDP, Tangent, claim_from_dict
 from refutedp.confirm import confirm
 from refutedp.errors import MechanismError, UsageError
+from refutedp.events.leaks import reads_digits
 from refutedp.loading import load_mechanism
 from refutedp.mechanism import Mechanism, describe
 from refutedp.origin import Origin, origin_of
@@ -24,9 +25,12 @@ from refutedp.sampling.pool import engine_running
 from refutedp.sampling.runner import Runner, fastest
 from refutedp.sampling.seeds import child
 from refutedp.settings import Options, Settings, settings_from
-from refutedp.stats.verdict import is_ratio
+from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
-_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered")
+LOOK_STREAM = 24
+LOOK_RUNS = 20_000
+
+_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered", "tangent")
 
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
@@ -72,13 +76,15 @@ def recheck(
     args: Mapping[str, Any] | None = None,
     share: float = 0.5,
     steered: bool = False,
+    tangent: tuple[float, float] | None = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
     The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
-    unless they are twins; with `steered` their noise is steered towards the event.
+    unless they are twins; with `steered` their noise is steered towards the event. `tangent` is the line of the
+    claim's bound that the test aims at, slope and intercept; without it, a few runs tell which.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -97,7 +103,8 @@ def recheck(
     twins = chosen.twins and chosen.method != "fisher" and is_ratio(agreed)
     none = Counts(0, 0, 0, 0, both=0 if twins else None)
     found = event_from_builtins(event)
-    candidate = Candidate(pair, found, share, 0.0, none, twins=twins, steered=steered)
+    line = None if tangent is None else Tangent(*tangent)
+    candidate = Candidate(pair, found, share, 0.0, none, line, twins=twins, steered=steered)
     return _again(described, candidate, agreed, "as given", chosen)
 
 
@@ -135,8 +142,7 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
     _try_out(mechanism, candidate.pair, settings)
     seeds = child(settings.seed, PROOF_STREAM)
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
-    if runner.way != "lifted":
-        candidate = replace(candidate, twins=False, steered=False)
+    candidate = _as_asked(_aimed(runner, candidate, claim, settings), runner, settings)
     with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
         evidence = confirm(runner, candidate, claim, settings, report)
     return Result(
@@ -151,6 +157,26 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
         notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
         origin=origin_of(mechanism.function),
         profile=profile(runner, candidate, settings),
+    )
+
+
+def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
+    """With the line of the claim's bound to aim at, which a few runs tell where it was not given."""
+    if candidate.tangent is not None or is_ratio(claim):
+        return candidate
+    (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
+    line = choose_tangent(claim, *search_rates(counts), candidate.share)
+    return replace(candidate, search=counts, tangent=line)
+
+
+def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
+    """Twins and steered runs only where the settings, which may be new ones, and the mechanism allow them."""
+    lifted = runner.way == "lifted" and settings.method != "fisher"
+    steered = settings.steer != "never" and settings.stop == "early" and not reads_digits(candidate.event)
+    return replace(
+        candidate,
+        twins=candidate.twins and lifted and settings.twins,
+        steered=candidate.steered and lifted and steered,
     )
 
 

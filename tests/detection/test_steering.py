@@ -11,15 +11,17 @@ import pytest
 from refutedp import (
     ALL_DIFFER,
     ONE_DIFFERS,
+    ZCDP,
     ApproxDP,
     GaussianDP,
+    RenyiDP,
     Verdict,
     check,
     load,
     recheck,
     replay,
 )
-from refutedp.mechanisms import histogram, noisy_max_laplace_value
+from refutedp.mechanisms import histogram, noisy_max_laplace_value, svt
 from refutedp.mechanisms.gaussian import analytic_sigma
 from refutedp.report.plots import plot_result
 from refutedp.report.to_json import event_to_builtins
@@ -151,6 +153,49 @@ def test_it_can_be_written_out_and_rechecked(found):
     )
     assert again.verdict is Verdict.VIOLATION
     assert again.evidence.steered is not None
+
+
+@pytest.mark.parametrize("claim", [ZCDP(0.5), RenyiDP(2.0, 1.0), GaussianDP(1.0), ApproxDP(1.0, 0.1)], ids=str)
+@pytest.mark.parametrize("steered", [True, False])
+def test_a_recheck_without_a_line_finds_its_own(claim, steered):
+    def small(queries, rng):
+        return queries[0] + rng.normal(scale=0.7)
+
+    event = {"event": "interval", "of": {"feature": "value", "path": []}, "low": None, "high": -0.17}
+    again = recheck(small, claim=claim, d1=[0], d2=[1], event=event, confirm_runs=100_000, steered=steered)
+    assert again.verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("options", [{"steer": "never"}, {"stop": "fixed"}, {"method": "fisher", "twins": False}])
+def test_a_replay_steers_only_where_its_settings_let_it(options):
+    sharp = check(noisy_max_laplace_value, epsilon=0.2, seed=1, goal="speed", search_runs=20_000)
+    assert sharp.evidence.steered is not None
+    again = replay(sharp, noisy_max_laplace_value, confirm_runs=50_000, **options)
+    assert again.evidence.steered is None
+    assert again.evidence.method == options.get("method", "allocation")
+
+
+def test_a_replay_without_twins_has_none():
+    found = check(svt, epsilon=0.7, args={"threshold": 1, "bound": 1}, search_runs=5000, confirm_runs=5000)
+    assert found.evidence.counts.both is not None
+    for options in ({"twins": False}, {"method": "fisher"}):
+        again = replay(found, svt, **options)
+        assert again.evidence.counts.both is None
+
+
+def test_last_digits_are_not_steered_to():
+    """Steered noise has the law of NumPy's, but not its last digits: these two inputs give the same, bit for bit."""
+
+    def tail(data, rng):
+        u = rng.random()
+        if data[0] == 0:
+            return u if u < 2.0**-8 else 1.0
+        return u - (1 - 2.0**-8) if u >= 1 - 2.0**-8 else 1.0
+
+    event = {"event": "interval", "of": {"feature": "last_digit", "path": []}, "low": None, "high": -52}
+    again = recheck(tail, epsilon=0.1, d1=[0], d2=[1], event=event, confirm_runs=200_000, steered=True)
+    assert again.evidence.steered is None
+    assert again.verdict is not Verdict.VIOLATION
 
 
 def test_the_report_shows_weighted_rates(found, tmp_path):

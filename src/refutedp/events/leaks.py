@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import numpy as np
 
 from refutedp.events.features import BaseFeature, Scalar, Value
@@ -88,6 +91,22 @@ class Residue(BaseFeature, frozen=True, tag="residue"):
     def words(self) -> str:
         """How a programmer would write it."""
         return f"{Value(self.path).words()} mod {self.modulus}"
+
+
+def reads_digits(event: Any) -> bool:
+    """Whether an event looks at the last digits of numbers, in whatever it is made of.
+
+    >>> from refutedp.events.predicates import Interval
+    >>> reads_digits(Interval(LastDigit(), None, -50)), reads_digits(Interval(Magnitude(), None, 3))
+    (True, False)
+    """
+    if isinstance(event, LastDigit):
+        return True
+    if isinstance(event, (list, tuple)):
+        return any(map(reads_digits, event))
+    return isinstance(event, msgspec.Struct) and any(
+        reads_digits(getattr(event, field)) for field in event.__struct_fields__
+    )
 
 
 class Has(BaseFeature, frozen=True, tag="has"):

@@ -116,6 +116,9 @@ def recheck_call(result: Result, indent: str = "") -> str:
     }
     if evidence.candidate.steered:
         parts["steered"] = literal(True)
+    if evidence.candidate.tangent is not None:
+        line = evidence.candidate.tangent
+        parts["tangent"] = literal((line.slope, line.intercept))
     if not evidence.candidate.twins:
         parts["twins"] = literal(False)
     if settings.method != "allocation":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -47,6 +47,8 @@ class Runner:
     pair: Pair
     way: Way
     on_error: OnError = "output"
+    firm: bool = False
+    """Whether a chunk that cannot be lifted after all is an error; else it is made by plain calls."""
 
     @property
     def what(self) -> str:
@@ -66,6 +68,8 @@ class Runner:
                 )
                 return Runs(first, second)
             except CannotLift as refusal:
+                if self.firm:
+                    raise
                 # Each chunk decides for itself: a remembered refusal would make results depend on who ran what.
                 fallback = str(refusal)
         order = np.repeat(np.array([0, 1]), [n1, n2])
@@ -83,6 +87,16 @@ class Runner:
         return tuple(  # type: ignore[return-value]
             Lift(self.mechanism, data, self.pair.arguments) for data in (self.pair.d1, self.pair.d2)
         )
+
+    def made_firm(self) -> Runner:
+        """The same runner, for runs that are to be evidence.
+
+        To draw a chunk again because of what happened in it would leave a sample in which that happens too rarely.
+        """
+        other = replace(self, firm=True)
+        if "lifts" in self.__dict__:
+            other.__dict__["lifts"] = self.lifts
+        return other
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "lifts"}
@@ -121,7 +135,9 @@ class Runner:
                     hits = hit_twins(self.lifts, events, pairs, np.random.default_rng(noise))
                     return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
             except CannotLift:
-                pass  # Each chunk decides for itself, as in `run`.
+                if self.firm:
+                    raise
+                # Each chunk decides for itself, as in `run`.
         done = self.run(pairs, pairs, apart)
         rng = np.random.default_rng(order)
         counts = []

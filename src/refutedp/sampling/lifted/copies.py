@@ -71,7 +71,9 @@ class Copier:
         self._copies[id(function)] = copied
         _refuse_outer_state(function)
         label = function.__qualname__
-        self.roots[f"{label}()"] = [copied.__defaults__, copied.__kwdefaults__, copied.__dict__, function.__dict__]
+        self.roots[f"{label}()"] = [
+            (one.__defaults__, one.__kwdefaults__, one.__dict__) for one in (copied, function)
+        ]
         used = used_names(function.__code__)
         self._draws_through |= names_read_for(function.__code__, "random")
         for name in used:
@@ -111,9 +113,10 @@ class Copier:
             return self.copy(value)
         if isinstance(value, types.FunctionType):
             return value
-        value = _own(value)
-        self.roots[name] = value
-        return value
+        own = _own(value)
+        # Plain calls reach the original.
+        self.roots[name] = own if own is value else (own, value)
+        return own
 
     def _builtins(self, function: types.FunctionType) -> dict[str, Any]:
         table = dict(vars(builtins))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from refutedp.sampling.lifted.laws import Source
 from refutedp.sampling.lifted.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.plain import copied_functions, equal_outputs, maker, outcome
-from refutedp.sampling.lifted.refusal import CannotLift, Refused
+from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
 from refutedp.sampling.lifted.run import Deferred, Run
 from refutedp.sampling.lifted.shared import SharedNoise
@@ -109,7 +110,8 @@ class Lift:
 
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
-            collector.add(output, run.n)
+            with _path_refusals():
+                collector.add(output, run.n)
 
         def few(start: Deferred) -> None:
             for output in self._one_by_one(start, source):
@@ -121,7 +123,7 @@ class Lift:
                     collector.add_many(self._fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self._chunk):
-                    self._explore(min(self._chunk, n - start), source, FEW, finish, few, shared)
+                    self._explore(min(self._chunk, n - start), source, FEW, finish, few, shared, few)
             return collector.finish()
 
     @property
@@ -151,7 +153,8 @@ class Lift:
 
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
-            see(run.ids(), output, run.n)
+            with _path_refusals():
+                see(run.ids(), output, run.n)
 
         def few(start: Deferred) -> None:
             ids = np.arange(start.n) if start.ids is None else start.ids
@@ -159,7 +162,7 @@ class Lift:
                 see(ids[number : number + 1], output, 1)
 
         with _Unchanged(self._roots), np.errstate(all="ignore"):
-            self._explore(shared.n, source, FEW, finish, few, shared)
+            self._explore(shared.n, source, FEW, finish, few, shared, few)
 
     def _one_by_one(self, start: Deferred, source: Source) -> Iterator[Any]:
         for values in values_by_run(start.laws, start.recorded, start.n):
@@ -195,10 +198,12 @@ class Lift:
         finish: Callable[[Run, Any], bool | None],
         few: Callable[[Deferred], None],
         shared: SharedNoise | None = None,
+        refused: Callable[[Deferred], None] | None = None,
     ) -> None:
         """Follow every path that the runs take, or until `finish` has seen enough.
 
-        Parts of at most `at_most` runs go to `few`.
+        Parts of at most `at_most` runs go to `few`; those on a path that cannot be lifted go to `refused`, however
+        many they are. To draw them all again instead would keep only samples in which the path is rare.
         """
         waiting = [Deferred(n, (), (), ())]
         self._drawer.source = source
@@ -209,11 +214,16 @@ class Lift:
                 few(start)
                 continue
             run = Run(start, waiting.append)
-            output = self._call(run)
-            if not run.draws:
-                self._check_silence(output)
-            if finish(run, output):
-                break
+            try:
+                output = self._call(run)
+                if not run.draws:
+                    self._check_silence(output)
+                if finish(run, output):
+                    break
+            except (PathRefused, Refused):
+                if refused is None:
+                    raise
+                refused(run.rest())
 
     def _check_state(self) -> None:
         """Make two plain calls before the first lifted one, which could leave columns in what a mechanism keeps.
@@ -256,11 +266,12 @@ class Lift:
         except Exception as error:
             output = Raised(type(error).__name__)
         if run.refusal is not None:
-            raise CannotLift(run.refusal)
+            raise (CannotLift if run.stateful else PathRefused)(run.refusal)
         if not run.consistent:
             raise CannotLift("it does not do the same thing twice on the same draws: it keeps state between calls")
         run.close()
-        return settled(output)
+        with _path_refusals():
+            return settled(output)
 
     def _plain(self, drawer: Replay | Continue, watch: Watch | None = None) -> Any:
         """One plain call; a function with an rng runs as it is, unless it draws from modules as well."""
@@ -372,6 +383,15 @@ class _Unchanged:
         if after != self._before:
             changed = next(name for name in after if after[name] != self._before[name])
             raise CannotLift(f"it keeps state between calls, in '{changed}'")
+
+
+@contextmanager
+def _path_refusals() -> Iterator[None]:
+    """Whoever cannot read the output of a path refuses the path, not the function."""
+    try:
+        yield
+    except CannotLift as error:
+        raise PathRefused(str(error)) from error
 
 
 def _no_few(start: Deferred) -> None:

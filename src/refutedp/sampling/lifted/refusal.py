@@ -21,6 +21,14 @@ class CannotLift(Exception):
     """
 
 
+class PathRefused(CannotLift):
+    """Runs that take one path cannot be run on columns; those runs can be finished by plain calls.
+
+    >>> isinstance(PathRefused("it formats a drawn value as text"), CannotLift)
+    True
+    """
+
+
 class Refused(BaseException):
     """Raised inside a run; derived from BaseException so that `except Exception` in the mechanism lets it pass.
 

@@ -61,6 +61,7 @@ class Run:
         "recorded",
         "refusal",
         "retracing",
+        "stateful",
     )
 
     def __init__(self, start: Deferred, defer: Callable[[Deferred], None]) -> None:
@@ -75,6 +76,8 @@ class Run:
         """Conditions on which values were chosen instead of splitting: each side of each has to be proven."""
         self.closed = False
         self.refusal: str | None = None
+        self.stateful = False
+        """Whether it was refused because the mechanism keeps state: then plain calls would not finish it either."""
         self.epoch = 0
         self._known = len(start.decisions)
         self._position = 0
@@ -155,6 +158,7 @@ class Run:
         if position >= len(self.recorded):
             return None
         if self.laws[position] != law:
+            self.stateful = True
             self.refuse("it does not draw the same noise twice on the same path: it keeps state between calls")
         return self.recorded[position]
 
@@ -173,6 +177,11 @@ class Run:
             return self._ids
         indices = self._since(0)
         return indices if self._ids is None else self._ids.take(indices)
+
+    def rest(self) -> Deferred:
+        """The runs that are alive now, with their draws so far: for plain calls to finish."""
+        laws = tuple([draw.law for draw in self.draws])
+        return Deferred(self.n, tuple(self.decisions), self.rows(np.arange(self.n)), laws, self.ids())
 
     def _since(self, epoch: int) -> Array:
         indices = self._composed.get(epoch)

@@ -4,7 +4,8 @@ Every draw has its range cut into bins by its quantiles, halving towards both en
 lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the law is its own.
 A part of the runs, `plain`, draws as ever. A run whose draws are `ratio` times as likely under the plan as under
 their laws has the weight 1 / (plain + (1 - plain) ratio): averages of what runs do times their weights are unbiased,
-and no weight exceeds 1 / plain, however wrong the plan is.
+and no weight exceeds 1 / plain, however wrong the plan is. This is so for events of the real numbers: the last digits
+of steered noise are not those that NumPy draws.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _ndtri(u: Floats) -> Floats:
 
 _NORMAL = Quantiles(_ndtri, lambda u: -_ndtri(u))
 _EXPONENTIAL = Quantiles(lambda u: -np.log1p(-u), lambda u: -np.log(u))
-_UNIFORM = Quantiles(lambda u: u, lambda u: 1 - u)
+_UNIFORM = Quantiles(lambda u: u, lambda u: np.minimum(1 - u, 1 - 2.0**-53))
 _FAMILIES = {
     "laplace": Quantiles(lambda u: np.log(2 * u), lambda u: -np.log(2 * u)),
     "logistic": Quantiles(lambda u: np.log(u) - np.log1p(-u), lambda u: np.log1p(-u) - np.log(u)),
