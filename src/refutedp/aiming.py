@@ -8,6 +8,7 @@ hits. Then the end of a half-line moves to where the claim breaks most clearly.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from refutedp.claims import Claim, Tangent
@@ -18,7 +19,7 @@ from refutedp.records import Candidate, Counts
 from refutedp.sampling.lifted import CannotLift
 from refutedp.sampling.lifted.steered import Plan
 from refutedp.sampling.runner import Runner
-from refutedp.settings import Settings
+from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
 from refutedp.stats.verdict import is_ratio
 from refutedp.stats.weighted import start_weighted
@@ -33,6 +34,7 @@ RARE = 0.02
 """Events more likely than this are seen often enough in plain runs."""
 HIDDEN = 0.03
 """The part of the log ratio that must stay unproven by plain runs before steered ones are tried."""
+USUAL_PILOTS = 2 * AIMS + 2
 SHARPER = 1.01
 """How much larger the bound of steered runs must promise to be: plain counts are easier to follow."""
 
@@ -48,7 +50,13 @@ class Aimed:
     """Runs that the pilots took, on both sides."""
 
 
-def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Aimed:
+def aim(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
     plain = Aimed(runner, candidate)
     if runner.way != "lifted" or settings.steer == "never" or settings.stop != "early" or settings.method == "fisher":
@@ -58,20 +66,34 @@ def aim(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) 
     try:
         if any(lift.scattered for lift in runner.lifts):
             return plain
+        pilots = _Pilots(2 * size_of(runner), report)
         if settings.goal == "speed" or not is_ratio(claim):
-            return _to_convict(plain, claim, settings)
-        return _to_sharpen(plain, claim, settings) if settings.steer == "always" else plain
+            return _to_convict(plain, claim, settings, pilots.done)
+        return _to_sharpen(plain, claim, settings, pilots.done) if settings.steer == "always" else plain
     except CannotLift:
         return plain
 
 
-def _to_convict(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
+class _Pilots:
+    """Tells how far the pilots are, of about as many as it takes."""
+
+    def __init__(self, runs: int, report: Callable[[Progress], None]) -> None:
+        self._runs, self._report, self._count = runs, report, 0
+
+    def done(self) -> None:
+        """One more."""
+        self._count += 1
+        usual = max(USUAL_PILOTS, self._count)
+        self._report(Progress("aim", self._runs * self._count, self._runs * usual))
+
+
+def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[], None]) -> Aimed:
     """Steered, if plain runs would not do within the budget, or speed is wanted, and steered ones would."""
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
-    runner, moved, plan, runs = _moved(plain.runner, plain.candidate, claim, settings)
-    found = steering(runner, moved, claim, settings, plan)
+    runner, moved, plan, runs = _moved(plain.runner, plain.candidate, claim, settings, tick)
+    found = steering(runner, moved, claim, settings, plan, tick)
     if found is None:
         return replace(plain, runs=runs)
     runs += found.runs
@@ -82,7 +104,7 @@ def _to_convict(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
 
 
 def _moved(
-    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[], None]
 ) -> tuple[Runner, Candidate, Plan, int]:
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
@@ -93,7 +115,7 @@ def _moved(
     if not isinstance(event, Interval):
         return runner, candidate, NO_PLAN, 0
     line = line_of(candidate, claim)
-    found = [aim_at(tail, runner, event, line, claim, settings.seed) for tail in (UPPER, LOWER)]
+    found = [aim_at(tail, runner, event, line, claim, settings.seed, tick) for tail in (UPPER, LOWER)]
     runs = 2 * 2 * AIMS * size_of(runner)
     best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
     if best is None:
@@ -105,7 +127,7 @@ def _moved(
     return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, best.plan, runs
 
 
-def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
+def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[], None]) -> Aimed:
     """Steered, if that certifies a larger ratio of a rare event that seems to break the claim."""
     runner, candidate = plain.runner, plain.candidate
     told = _scaled(candidate.search, settings.confirm_runs)
@@ -113,14 +135,14 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings) -> Aimed:
         return plain
     line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
     candidate = replace(candidate, share=0.5, tangent=line, steered=True)
-    found = steering(runner, candidate, claim, settings)
+    found = steering(runner, candidate, claim, settings, tick=tick)
     if found is None:
         return plain
     runs, steered = found.runs, [Aimed(runner, candidate, found)]
     beyond = _further(runner, candidate.event, found, settings)
     if beyond is not None:
         candidate = replace(candidate, event=beyond.event)
-        moved = steering(runner, candidate, claim, settings, beyond.plan)
+        moved = steering(runner, candidate, claim, settings, beyond.plan, tick)
         runs += 2 * size_of(runner)
         if moved is not None:
             runs += moved.runs

@@ -84,7 +84,7 @@ def check(
         found = search(prepared, agreed, scorer_for(agreed, chosen.search_runs), chosen, report)
         if found.candidate is None or found.runner is None:
             return _constant(described, agreed, adjacency, found, prepared.notes, chosen)
-        aimed = aim(found.runner, found.candidate, agreed, chosen)
+        aimed = aim(found.runner, found.candidate, agreed, chosen, report)
         evidence = confirm(aimed.runner, aimed.candidate, agreed, chosen, report, aimed.steering)
         float_leak = _float_leak(found, agreed, chosen, report)
     notes = prepared.notes if float_leak is None else (*prepared.notes, float_leak_note(float_leak))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -56,13 +56,22 @@ class HalfLine:
         return self.pilot.plan(self.line)
 
 
-def aim_at(upper: bool, runner: Runner, event: Interval, line: Tangent, claim: Claim, seed: int) -> HalfLine | None:
+def aim_at(
+    upper: bool,
+    runner: Runner,
+    event: Interval,
+    line: Tangent,
+    claim: Claim,
+    seed: int,
+    tick: Callable[[], None],
+) -> HalfLine | None:
     """The best half-line of the event's feature into one tail, whichever input is likelier there."""
     plan, best = NO_PLAN, None
     for number in range(AIMS):
         rng = np.random.default_rng(child(seed, AIM_STREAM, int(upper), number))
         noise = SteeredNoise(size_of(runner), plan, rng)
         sides = values_on(runner.lifts, event.of, noise, rng)
+        tick()
         if not plan.tables:
             # Somewhere in the tail, for a start.
             half = next(_half_lines(event, sides, upper, (START,)), None)

@@ -8,6 +8,7 @@ pilot draws by the plan that the one before it made. Whatever they choose is fix
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -62,17 +63,27 @@ class Steering:
         return 1 / grown if grown > 0 else math.inf
 
 
+def _silent() -> None:
+    """Nobody wants to know that a pilot is done."""
+
+
 def steering(
-    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, plan: Plan = NO_PLAN
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    plan: Plan = NO_PLAN,
+    tick: Callable[[], None] = _silent,
 ) -> Steering | None:
     """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
 
-    The first pilot is steered by `plan`, if one is at hand.
+    The first pilot is steered by `plan`, if one is at hand; `tick` is called after each.
     """
     line = line_of(candidate, claim)
     made = 0
     for number in range(MOST_PILOTS):
         pilot = pilot_of(runner, candidate.event, plan, child(settings.seed, PLAN_STREAM, number))
+        tick()
         if pilot.hits.hits[0] < FEWEST:
             continue
         plan, made = pilot.plan(line), made + 1
