@@ -34,6 +34,12 @@ class LiftedDrawer:
         self.shared: SharedNoise | None = None
         """Noise that the runs have in common with those of another execution."""
 
+    def forget(self) -> None:
+        """Let go of the runs, which hold all that they drew."""
+        self.shared = None
+        if hasattr(self, "run"):
+            del self.run
+
     def refuse(self, why: str) -> NoReturn:
         """Give up the lift."""
         self.run.refuse(why)

@@ -208,6 +208,20 @@ class Lift:
         waiting = [Deferred(n, (), (), ())]
         self._drawer.source = source
         self._drawer.shared = shared
+        try:
+            self._follow(waiting, at_most, finish, few, refused)
+        finally:
+            # A lift lives as long as its runner; the noise of its last runs need not.
+            self._drawer.forget()
+
+    def _follow(
+        self,
+        waiting: list[Deferred],
+        at_most: int,
+        finish: Callable[[Run, Any], bool | None],
+        few: Callable[[Deferred], None],
+        refused: Callable[[Deferred], None] | None,
+    ) -> None:
         while waiting:
             start = waiting.pop()
             if start.n <= at_most:
