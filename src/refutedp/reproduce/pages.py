@@ -49,7 +49,7 @@ def rises(curves: Sequence[Curve]) -> Table:
     words = (
         f"The largest test ε on the grid that our test refutes at {LEVEL:.0%}, beside the certified bound (the ε at "
         "which the curve crosses that level), the most that any event could show on the pair, by integration, and "
-        f"the real ε where it is known. Each bound holds with {1 - LEVEL:.0%} confidence, so that among {len(curves)} "
+        f"the real ε where it is known. Each bound holds with {1 - LEVEL:.0%} confidence: among {len(curves)}, "
         "one or two may exceed the best by luck."
     )
     return Table("Where the curves rise", words, head, tuple(rows))
