@@ -153,8 +153,9 @@ def in_a_sentence(result: Result) -> str:
     one, other = rates(evidence)
     seen = ratio(evidence)
     times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
+    how_often = "happened in {} of the fresh runs" if evidence.steered is None else "happens in {} of runs"
     start = (
-        f"The event “{evidence.event.words()}” happened in {percent(one.value)} of the fresh runs on d1 {times}. "
+        f"The event “{evidence.event.words()}” {how_often.format(percent(one.value))} on d1 {times}. "
         f"{allowed_words(result.claim, other.value)}"
     )
     match result.verdict:

@@ -159,7 +159,12 @@ def rates(evidence: Evidence, claim: Claim) -> str:
         parts.append(path([(ends[0], y + 12), (ends[1], y + 12)], "whisker"))
         parts += [path([(x, y + 6), (x, y + 18)], "whisker") for x in ends]
     parts.append(
-        text("share of fresh runs in the event", (panel.left + panel.width) / 2, panel.height - 4, anchor="middle")
+        text(
+            "share of fresh runs in the event" if evidence.steered is None else "probability of the event",
+            (panel.left + panel.width) / 2,
+            panel.height - 4,
+            anchor="middle",
+        )
     )
     description = (
         f"On d1 {percent(one.value)}, between {percent(one.low)} and {percent(one.high)}; "
