@@ -66,7 +66,7 @@ def aim(
     try:
         if any(lift.scattered for lift in runner.lifts):
             return plain
-        pilots = _Pilots(2 * size_of(runner), report)
+        pilots = _Pilots(2 * size_of(runner, settings), report)
         if settings.goal == "speed" or not is_ratio(claim):
             return _to_convict(plain, claim, settings, pilots.done)
         return _to_sharpen(plain, claim, settings, pilots.done) if settings.steer == "always" else plain
@@ -115,8 +115,8 @@ def _moved(
     if not isinstance(event, Interval):
         return runner, candidate, NO_PLAN, 0
     line = line_of(candidate, claim)
-    found = [aim_at(tail, runner, event, line, claim, settings.seed, tick) for tail in (UPPER, LOWER)]
-    runs = 2 * 2 * AIMS * size_of(runner)
+    found = [aim_at(tail, runner, event, line, claim, settings, tick) for tail in (UPPER, LOWER)]
+    runs = 2 * 2 * AIMS * size_of(runner, settings)
     best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
     if best is None:
         return runner, candidate, NO_PLAN, runs
@@ -143,7 +143,7 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     if beyond is not None:
         candidate = replace(candidate, event=beyond.event)
         moved = steering(runner, candidate, claim, settings, beyond.plan, tick)
-        runs += 2 * size_of(runner)
+        runs += 2 * size_of(runner, settings)
         if moved is not None:
             runs += moved.runs
             steered.append(Aimed(runner, candidate, moved))
@@ -167,7 +167,7 @@ def _further(runner: Runner, event: object, found: Steering, settings: Settings)
         return None
     upper = event.high is None
     plan = replace(found.plan, plain=PLAIN_IN_PILOTS)
-    best = further(upper, runner, event, found.line, plan, settings.seed)
+    best = further(upper, runner, event, found.line, plan, settings)
     return None if best is None or best.event == event or best.score <= 0 else best
 
 

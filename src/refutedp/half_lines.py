@@ -15,6 +15,7 @@ from refutedp.sampling.lifted.steered import Plan, SteeredNoise
 from refutedp.sampling.lifted.twins import values_on
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
+from refutedp.settings import Settings
 from refutedp.stats.verdict import choose_tangent, is_ratio
 from refutedp.stats.weighted import growth
 from refutedp.steering import NO_PLAN, Pilot, size_of
@@ -62,14 +63,14 @@ def aim_at(
     event: Interval,
     line: Tangent,
     claim: Claim,
-    seed: int,
+    settings: Settings,
     tick: Callable[[], None],
 ) -> HalfLine | None:
     """The best half-line of the event's feature into one tail, whichever input is likelier there."""
     plan, best = NO_PLAN, None
     for number in range(AIMS):
-        rng = np.random.default_rng(child(seed, AIM_STREAM, int(upper), number))
-        noise = SteeredNoise(size_of(runner), plan, rng)
+        rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), number))
+        noise = SteeredNoise(size_of(runner, settings), plan, rng)
         sides = values_on(runner.lifts, event.of, noise, rng)
         tick()
         if not plan.tables:
@@ -89,10 +90,12 @@ def aim_at(
     return best
 
 
-def further(upper: bool, runner: Runner, event: Interval, line: Tangent, plan: Plan, seed: int) -> HalfLine | None:
+def further(
+    upper: bool, runner: Runner, event: Interval, line: Tangent, plan: Plan, settings: Settings
+) -> HalfLine | None:
     """The best half-line into the tail that a plan steers to already, the likelier input being known: one pilot."""
-    rng = np.random.default_rng(child(seed, AIM_STREAM, int(upper), AIMS))
-    noise = SteeredNoise(size_of(runner), plan, rng)
+    rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), AIMS))
+    noise = SteeredNoise(size_of(runner, settings), plan, rng)
     return _best(event, upper, noise, values_on(runner.lifts, event.of, noise, rng), line, (False,))
 
 

@@ -225,7 +225,12 @@ class _Round:
         return max(map(self.pace, one.search.best), default=-math.inf) if self.for_speed else one.score
 
     def pace(self, scored: Scored) -> float:
-        """How fast an event would convict, if its ratio is the least that its hits allow."""
+        """How fast an event would convict, if its ratio is the least that its hits allow.
+
+        Of events that might not convict at all, the one that comes nearest is the best.
+        """
+        if scored.score <= self.scorer.threshold:
+            return scored.score - self.scorer.threshold
         counts = Counts(scored.x, scored.y, *(max(scored.x, scored.y, self.settings.search_runs),) * 2)
         return pace(counts, math.exp(min(max(scored.score, 0.0), 30.0)), self.scorer.threshold)
 

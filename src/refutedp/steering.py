@@ -30,10 +30,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 PLAN_STREAM = 23
-PILOT = 100_000
-"""Pairs of runs in a pilot."""
-LAST_PILOT = 200_000
-"""Pairs of runs in the pilot that says what to expect."""
+PILOT, SMALLEST_PILOT = 100_000, 10_000
+"""Pairs of runs in a pilot: a fifth of the confirmation runs, within these limits."""
 PLAINS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Parts of the confirmation runs that may be left plain: the more, the lighter the heaviest weight."""
 PLAIN_IN_PILOTS = 0.2
@@ -82,7 +80,9 @@ def steering(
     line = line_of(candidate, claim)
     made = 0
     for number in range(MOST_PILOTS):
-        pilot = pilot_of(runner, candidate.event, plan, child(settings.seed, PLAN_STREAM, number))
+        pilot = pilot_of(
+            runner, candidate.event, plan, size_of(runner, settings), child(settings.seed, PLAN_STREAM, number)
+        )
         tick()
         if pilot.hits.hits[0] < FEWEST:
             continue
@@ -91,8 +91,10 @@ def steering(
             break
     if not made:
         return None
-    last = runner.steered(candidate.event, plan, LAST_PILOT, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
-    runs = 2 * ((number + 1) * size_of(runner) + LAST_PILOT)
+    # The last one says what to expect, and so is longer.
+    size = size_of(runner, settings)
+    last = runner.steered(candidate.event, plan, 2 * size, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
+    runs = 2 * (number + 3) * size
     expected = max((last.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
     return Steering(replace(plan, plain=expected.plain), line, expected, runs)
 
@@ -119,10 +121,10 @@ class Pilot:
         return np.asarray(self.noise.weights * (self.first + line.slope * self.second))
 
 
-def pilot_of(runner: Runner, event: Event, plan: Plan, seeds: np.random.SeedSequence) -> Pilot:
+def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
     """A pilot on noise steered by a plan."""
     rng = np.random.default_rng(seeds)
-    noise = SteeredNoise(size_of(runner), plan, rng)
+    noise = SteeredNoise(size, plan, rng)
     return Pilot(noise, *plain_hits(runner.lifts, event, noise, rng))
 
 
@@ -133,6 +135,7 @@ def line_of(candidate: Candidate, claim: Claim) -> Tangent:
     return claim.tangents()[0] if is_ratio(claim) else choose_tangent(claim, *search_rates(candidate.search))
 
 
-def size_of(runner: Runner) -> int:
+def size_of(runner: Runner, settings: Settings) -> int:
     """Pairs of runs in a pilot."""
-    return min(PILOT, *(lift.chunk for lift in runner.lifts))
+    wanted = max(settings.confirm_runs // 5, SMALLEST_PILOT)
+    return min(wanted, PILOT, *(lift.chunk for lift in runner.lifts))

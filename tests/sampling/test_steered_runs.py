@@ -90,7 +90,7 @@ def plan_of(runner, event, seed=0):
     """As `refutedp.steering` makes it: from runs that the plan before steered."""
     plan = Plan({})
     for number in range(3):
-        pilot = pilot_of(runner, event, plan, child(seed, number))
+        pilot = pilot_of(runner, event, plan, 50_000, child(seed, number))
         plan = plan_for(pilot.noise, pilot.noise.weights * (pilot.first + pilot.second))
         plan = Plan(plan.tables, plain=0.3)
     return plan
