@@ -59,10 +59,8 @@ def aim(
 ) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
     plain = Aimed(runner, candidate)
-    if runner.way != "lifted" or settings.steer == "never" or settings.stop != "early" or settings.method == "fisher":
+    if not may_steer(runner, candidate, settings):
         return plain
-    if reads_digits(candidate.event):
-        return plain  # Steered noise has the law of NumPy's, not its last digits.
     try:
         if any(lift.scattered for lift in runner.lifts):
             return plain
@@ -72,6 +70,15 @@ def aim(
         return _to_sharpen(plain, claim, settings, pilots.done) if settings.steer == "always" else plain
     except CannotLift:
         return plain
+
+
+def may_steer(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
+    """Whether the settings and the mechanism allow it, and steered noise can speak of the event at all.
+
+    It has the law of NumPy's noise, not its last digits.
+    """
+    allowed = settings.steer != "never" and settings.stop == "early" and settings.method != "fisher"
+    return allowed and runner.way == "lifted" and not reads_digits(candidate.event)
 
 
 class _Pilots:

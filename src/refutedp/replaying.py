@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from refutedp.aiming import may_steer
 from refutedp.checking import detectable, profile, verdict_of
 from refutedp.claims import Claim, PureDP, Tangent, claim_from_dict
 from refutedp.confirm import confirm
 from refutedp.errors import MechanismError, UsageError
-from refutedp.events.leaks import reads_digits
 from refutedp.loading import load_mechanism
 from refutedp.mechanism import Mechanism, describe
 from refutedp.origin import Origin, origin_of
@@ -171,12 +171,11 @@ def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Setting
 
 def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
     """Twins and steered runs only where the settings, which may be new ones, and the mechanism allow them."""
-    lifted = runner.way == "lifted" and settings.method != "fisher"
-    steered = settings.steer != "never" and settings.stop == "early" and not reads_digits(candidate.event)
+    twins = settings.twins and settings.method != "fisher" and runner.way == "lifted"
     return replace(
         candidate,
-        twins=candidate.twins and lifted and settings.twins,
-        steered=candidate.steered and lifted and steered,
+        twins=candidate.twins and twins,
+        steered=candidate.steered and may_steer(runner, candidate, settings),
     )
 
 

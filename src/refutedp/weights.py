@@ -42,14 +42,19 @@ class WeightedHits:
     @property
     def rates(self) -> tuple[float, float]:
         """Estimates of P1 and P2."""
-        sums = self.table @ (upper_ends(self.plain) * math.exp(-_STEP / 2))
-        only_x, both, only_y = (float(total) / max(self.pairs, 1) for total in sums)
+        only_x, both, only_y = self._means
         return only_x + both, only_y + both
 
     @property
     def both(self) -> float:
         """An estimate of how often the event happens on both sides of a pair."""
-        return float(self.table[1] @ upper_ends(self.plain)) * math.exp(-_STEP / 2) / max(self.pairs, 1)
+        return self._means[1]
+
+    @property
+    def _means(self) -> tuple[float, float, float]:
+        sums = self.table @ (upper_ends(self.plain) * math.exp(-_STEP / 2))
+        only_x, both, only_y = (float(total) / max(self.pairs, 1) for total in sums)
+        return only_x, both, only_y
 
     def scaled(self, pairs: int) -> WeightedHits:
         """As many pairs as asked for, if they were like these."""
