@@ -65,23 +65,15 @@ def _gaussian(delta: float) -> Case:
     return Case(words, ApproxDP(1.0, delta), _one("normal"), sigma, pair, Interval(Value(), edge, None))
 
 
+def _laplace(words: str, edge: float) -> Case:
+    pair = Pair([0.0], [1.0], "border")
+    event = Interval(Value(), None, edge)
+    return Case(f"Laplace noise, {words} event", PureDP(0.5), _one("laplace"), 2.0, pair, event)
+
+
 CASES = (
-    Case(
-        "Laplace noise, common event",
-        PureDP(0.5),
-        _one("laplace"),
-        2.0,
-        Pair([0.0], [1.0], "border"),
-        Interval(Value(), None, -0.5),
-    ),
-    Case(
-        "Laplace noise, rare event",
-        PureDP(0.5),
-        _one("laplace"),
-        2.0,
-        Pair([0.0], [1.0], "border"),
-        Interval(Value(), None, -10.0),
-    ),
+    _laplace("common", -0.5),
+    _laplace("rare", -10.0),
     Case(
         "Laplace noise on three queries",
         PureDP(0.5),

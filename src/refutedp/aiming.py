@@ -23,7 +23,7 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
 from refutedp.stats.verdict import is_ratio
 from refutedp.stats.weighted import start_weighted
-from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, size_of, steering
+from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, steering
 
 _RUNS_PER_SCORE = 60.0
 _HOPE = 2
@@ -61,15 +61,18 @@ def aim(
     plain = Aimed(runner, candidate)
     if not may_steer(runner, candidate, settings):
         return plain
+    pilots = _Pilots(report)
     try:
-        if any(lift.scattered for lift in runner.lifts):
-            return plain
-        pilots = _Pilots(2 * size_of(runner, settings), report)
-        if settings.goal == "speed" or not is_ratio(claim):
-            return _to_convict(plain, claim, settings, pilots.done)
-        return _to_sharpen(plain, claim, settings, pilots.done) if settings.steer == "always" else plain
+        aimed = plain if any(lift.scattered for lift in runner.lifts) else _aim(plain, claim, settings, pilots.done)
     except CannotLift:
-        return plain
+        aimed = plain
+    return replace(aimed, runs=pilots.runs)
+
+
+def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+    if settings.goal == "speed" or not is_ratio(claim):
+        return _to_convict(plain, claim, settings, tick)
+    return _to_sharpen(plain, claim, settings, tick) if settings.steer == "always" else plain
 
 
 def may_steer(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
@@ -82,59 +85,57 @@ def may_steer(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
 
 
 class _Pilots:
-    """Tells how far the pilots are, of about as many as it takes."""
+    """Counts the runs of pilots, and tells how far they are, of about as many as it takes."""
 
-    def __init__(self, runs: int, report: Callable[[Progress], None]) -> None:
-        self._runs, self._report, self._count = runs, report, 0
+    def __init__(self, report: Callable[[Progress], None]) -> None:
+        self.runs = 0
+        self._report = report
 
-    def done(self) -> None:
-        """One more."""
-        self._count += 1
-        usual = max(USUAL_PILOTS, self._count)
-        self._report(Progress("aim", self._runs * self._count, self._runs * usual))
+    def done(self, pairs: int) -> None:
+        """So many more pairs of runs."""
+        self.runs += 2 * pairs
+        self._report(Progress("aim", self.runs, max(self.runs, 2 * USUAL_PILOTS * pairs)))
 
 
-def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[], None]) -> Aimed:
+def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
     """Steered, if plain runs would not do within the budget, or speed is wanted, and steered ones would."""
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
-    runner, moved, plan, runs = _moved(plain.runner, plain.candidate, claim, settings, tick)
+    runner, moved, plan = _moved(plain.runner, plain.candidate, claim, settings, tick)
     found = steering(runner, moved, claim, settings, plan, tick)
     if found is None:
-        return replace(plain, runs=runs)
-    runs += found.runs
+        return plain
     needed = (math.log(1 / settings.significance) + _SLACK) * found.pairs_needed
     if needed > _HOPE * settings.confirm_runs:
-        return replace(plain, runs=runs)
-    return Aimed(runner, replace(moved, share=0.5, tangent=found.line, steered=True), found, runs)
+        return plain
+    return Aimed(runner, replace(moved, share=0.5, tangent=found.line, steered=True), found)
 
 
 def _moved(
-    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[], None]
-) -> tuple[Runner, Candidate, Plan, int]:
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> tuple[Runner, Candidate, Plan]:
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
-    Besides, a plan to start with, and the runs that it took. On plain runs luck decides which tail that is and which
+    Besides, a plan to start with. On plain runs luck decides which tail that is and which
     input is the likelier there. So both tails are steered to and seen from both inputs.
     """
     event = candidate.event
     if not isinstance(event, Interval):
-        return runner, candidate, NO_PLAN, 0
+        return runner, candidate, NO_PLAN
     line = line_of(candidate, claim)
     found = [aim_at(tail, runner, event, line, claim, settings, tick) for tail in (UPPER, LOWER)]
-    runs = 2 * 2 * AIMS * size_of(runner, settings)
     best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
     if best is None:
-        return runner, candidate, NO_PLAN, runs
+        return runner, candidate, NO_PLAN
     if not best.swapped:
-        return runner, replace(candidate, event=best.event, tangent=best.line), best.plan, runs
+        return runner, replace(candidate, event=best.event, tangent=best.line), best.plan
     pair = candidate.pair.swapped()
     turned = replace(candidate, pair=pair, event=best.event, search=candidate.search.swapped(), tangent=best.line)
-    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, best.plan, runs
+    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, best.plan
 
 
-def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[], None]) -> Aimed:
+def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
     """Steered, if that certifies a larger ratio of a rare event that seems to break the claim."""
     runner, candidate = plain.runner, plain.candidate
     told = _scaled(candidate.search, settings.confirm_runs)
@@ -145,19 +146,17 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     found = steering(runner, candidate, claim, settings, tick=tick)
     if found is None:
         return plain
-    runs, steered = found.runs, [Aimed(runner, candidate, found)]
-    beyond = _further(runner, candidate.event, found, settings)
+    steered = [Aimed(runner, candidate, found)]
+    beyond = _further(runner, candidate.event, found, settings, tick)
     if beyond is not None:
         candidate = replace(candidate, event=beyond.event)
         moved = steering(runner, candidate, claim, settings, beyond.plan, tick)
-        runs += 2 * size_of(runner, settings)
         if moved is not None:
-            runs += moved.runs
             steered.append(Aimed(runner, candidate, moved))
     promised, best = max(((_steered_bound(one, settings), one) for one in steered), key=lambda pair: pair[0])
     if promised < SHARPER * _plain_bound(_told_by(found, settings), settings):
-        return replace(plain, runs=runs)
-    return replace(best, runs=runs)
+        return plain
+    return best
 
 
 def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
@@ -168,13 +167,15 @@ def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
     return claim.largest(told.y / told.n_y) < told.x / told.n_x and _plain_bound(told, settings) < (1 - HIDDEN) * seen
 
 
-def _further(runner: Runner, event: object, found: Steering, settings: Settings) -> HalfLine | None:
+def _further(
+    runner: Runner, event: object, found: Steering, settings: Settings, tick: Callable[[int], None]
+) -> HalfLine | None:
     """A better half-line in the event's own tail, if the event is one and there is a better one."""
     if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
         return None
     upper = event.high is None
     plan = replace(found.plan, plain=PLAIN_IN_PILOTS)
-    best = further(upper, runner, event, found.line, plan, settings)
+    best = further(upper, runner, event, found.line, plan, settings, tick)
     return None if best is None or best.event == event or best.score <= 0 else best
 
 

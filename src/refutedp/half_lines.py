@@ -64,7 +64,7 @@ def aim_at(
     line: Tangent,
     claim: Claim,
     settings: Settings,
-    tick: Callable[[], None],
+    tick: Callable[[int], None],
 ) -> HalfLine | None:
     """The best half-line of the event's feature into one tail, whichever input is likelier there."""
     plan, best = NO_PLAN, None
@@ -72,7 +72,7 @@ def aim_at(
         rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), number))
         noise = SteeredNoise(size_of(runner, settings), plan, rng)
         sides = values_on(runner.lifts, event.of, noise, rng)
-        tick()
+        tick(noise.n)
         if not plan.tables:
             # Somewhere in the tail, for a start.
             half = next(_half_lines(event, sides, upper, (START,)), None)
@@ -91,12 +91,20 @@ def aim_at(
 
 
 def further(
-    upper: bool, runner: Runner, event: Interval, line: Tangent, plan: Plan, settings: Settings
+    upper: bool,
+    runner: Runner,
+    event: Interval,
+    line: Tangent,
+    plan: Plan,
+    settings: Settings,
+    tick: Callable[[int], None],
 ) -> HalfLine | None:
     """The best half-line into the tail that a plan steers to already, the likelier input being known: one pilot."""
     rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), AIMS))
     noise = SteeredNoise(size_of(runner, settings), plan, rng)
-    return _best(event, upper, noise, values_on(runner.lifts, event.of, noise, rng), line, (False,))
+    sides = values_on(runner.lifts, event.of, noise, rng)
+    tick(noise.n)
+    return _best(event, upper, noise, sides, line, (False,))
 
 
 def _best(

@@ -51,8 +51,6 @@ class Steering:
     plan: Plan
     line: Tangent
     pilot: WeightedHits
-    runs: int
-    """Runs that the pilots took, on both sides."""
 
     @property
     def pairs_needed(self) -> float:
@@ -61,7 +59,7 @@ class Steering:
         return 1 / grown if grown > 0 else math.inf
 
 
-def _silent() -> None:
+def _silent(_: int) -> None:
     """Nobody wants to know that a pilot is done."""
 
 
@@ -71,19 +69,17 @@ def steering(
     claim: Claim,
     settings: Settings,
     plan: Plan = NO_PLAN,
-    tick: Callable[[], None] = _silent,
+    tick: Callable[[int], None] = _silent,
 ) -> Steering | None:
     """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
 
-    The first pilot is steered by `plan`, if one is at hand; `tick` is called after each.
+    The first pilot is steered by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
     """
-    line = line_of(candidate, claim)
+    line, size = line_of(candidate, claim), size_of(runner, settings)
     made = 0
     for number in range(MOST_PILOTS):
-        pilot = pilot_of(
-            runner, candidate.event, plan, size_of(runner, settings), child(settings.seed, PLAN_STREAM, number)
-        )
-        tick()
+        pilot = pilot_of(runner, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
+        tick(size)
         if pilot.hits.hits[0] < FEWEST:
             continue
         plan, made = pilot.plan(line), made + 1
@@ -92,11 +88,10 @@ def steering(
     if not made:
         return None
     # The last one says what to expect, and so is longer.
-    size = size_of(runner, settings)
     last = runner.steered(candidate.event, plan, 2 * size, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
-    runs = 2 * (number + 3) * size
+    tick(2 * size)
     expected = max((last.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
-    return Steering(replace(plan, plain=expected.plain), line, expected, runs)
+    return Steering(replace(plan, plain=expected.plain), line, expected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pytest
 from refutedp.events.features import Length, Statistic, Value
 from refutedp.events.predicates import Equals, Interval
 from refutedp.mechanism import describe
+from refutedp.mechanisms import svt
 from refutedp.records import Pair
 from refutedp.sampling.lifted.laws import LAWS, Source
 from refutedp.sampling.lifted.shared import Key, SharedNoise
@@ -42,14 +43,7 @@ def maximum(queries, rng):
 
 
 def sparse_vector(queries, rng):
-    threshold = 1 + rng.laplace(scale=2.0)
-    out = []
-    for q in queries:
-        if q + rng.laplace(scale=4.0) >= threshold:
-            out.append(True)
-            break
-        out.append(False)
-    return out
+    return svt(queries, 1.0, 1, 1, rng)
 
 
 def more_noise_for_some(queries, rng):
