@@ -19,16 +19,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from refutedp import recheck
-from refutedp.events.features import Value
-from refutedp.events.predicates import Equals
 from refutedp.mechanism import describe
-from refutedp.records import Pair
-from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import CannotLift, Lift, prove_lift
-from refutedp.sampling.runner import Runner
 
 GENERATOR = np.random.default_rng(5)
 BOX = {"generators": [np.random.default_rng(6)]}
@@ -230,11 +223,6 @@ def text(data, rng):
     return str(rng.laplace())[:3]
 
 
-def rare_text(data, rng):
-    x = rng.laplace()
-    return repr(x) if x > 6 else x
-
-
 @refused
 def as_json(data, rng):
     return json.loads(json.dumps([rng.laplace()]))
@@ -388,10 +376,6 @@ def raising_numpy(data, rng):
         return np.float64(1.0) / rng.integers(0, 1000)
 
 
-def negative_powers(data, rng):
-    return np.int64(2) ** rng.integers(-1, 1000)
-
-
 @refused
 def sorts_nan(data, rng):
     x = rng.laplace()
@@ -426,70 +410,6 @@ def test_is_refused_with_one_sentence(function):
     sentence = str(refusal.value)
     assert sentence
     assert "\n" not in sentence
-
-
-def rare_state(data, rng):
-    x = rng.laplace()
-    if x > 6:
-        SEEN.append(1)
-    return x
-
-
-SEEN: list[int] = []
-
-
-def outcome_of(function, rng):
-    try:
-        return function([1, 2, 3], rng)
-    except ValueError as error:
-        return Raised(type(error).__name__)
-
-
-@pytest.mark.parametrize("function", [rare_text, negative_powers], ids=lambda f: f.__qualname__)
-def test_runs_on_a_rare_path_that_cannot_be_lifted_are_finished_by_plain_calls(function):
-    lift = Lift(describe(function), [1, 2, 3], {})
-    lift.prove(np.random.default_rng(1))
-    lifted = lift.sample(20_000, np.random.default_rng(2))
-    rng = np.random.default_rng(3)
-    plain = encode([outcome_of(function, rng) for _ in range(20_000)])
-    counts = [{group.shape.kinds: group.size for group in outputs.groups} for outputs in (lifted, plain)]
-    assert counts[0].keys() == counts[1].keys()
-    for kinds, count in counts[0].items():
-        assert stats.fisher_exact([[count, 20_000 - count], [counts[1][kinds], 20_000 - counts[1][kinds]]])[1] > 1e-6
-
-
-def test_a_path_that_cannot_be_lifted_does_not_become_rarer():
-    """To draw a chunk again when the path is taken by many of its runs would leave too few of them: 22% here."""
-    chance, pairs, chunks = 1e-4, 80_000, 100
-
-    def told(data, rng):
-        u = rng.random()
-        return len(f"{u:.6f}") > 0 if u < chance else False
-
-    runner = Runner(describe(told), Pair([0], [1], "given"), "lifted")
-    hits = sum(
-        runner.twins((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
-    )
-    expected = chance * pairs * chunks
-    assert abs(hits - expected) < 5 * math.sqrt(expected)
-
-
-def test_state_that_only_rare_runs_keep_is_noticed():
-    lift = Lift(describe(rare_state), [1], {})
-    lift.prove(np.random.default_rng(1))
-    with pytest.raises(CannotLift, match="keeps state between calls, in 'SEEN'"):
-        lift.sample(20_000, np.random.default_rng(2))
-
-
-def test_evidence_that_cannot_all_be_lifted_is_made_anew_by_plain_calls():
-    event = {"event": "interval", "of": {"feature": "value", "path": []}, "low": 6.0, "high": None}
-    SEEN.clear()
-    result = recheck(rare_state, epsilon=1.0, d1=[0], d2=[1], event=event, confirm_runs=20_000, stop="fixed")
-    counts = result.evidence.counts
-    assert counts.both is None
-    assert counts.n_x + counts.n_y == 40_000
-    # The plain runs alone, and the proof of the lift before them.
-    assert counts.x + counts.y <= len(SEEN) <= 3 * (counts.x + counts.y)
 
 
 def test_refusal_names_the_line():

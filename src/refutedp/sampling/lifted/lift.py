@@ -24,7 +24,7 @@ from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
 from refutedp.sampling.lifted.run import Deferred, Run
 from refutedp.sampling.lifted.shared import SharedNoise
-from refutedp.sampling.lifted.state import generators_state, restore_generators, snapshot
+from refutedp.sampling.lifted.state import Unchanged
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
@@ -92,7 +92,7 @@ class Lift:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
         finished: list[tuple[Run, Any]] = []
         self._check_state()
-        with _Unchanged(self._roots), np.errstate(all="ignore"):
+        with Unchanged(self._roots), np.errstate(all="ignore"):
             self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
             for run, output in finished:
                 for index in range(run.n):
@@ -117,7 +117,7 @@ class Lift:
             for output in self._one_by_one(start, source):
                 collector.add_plain(output)
 
-        with _Unchanged(self._roots), np.errstate(all="ignore"):
+        with Unchanged(self._roots), np.errstate(all="ignore"):
             if n > 8 * PILOT and self._is_scattered():
                 for start in range(0, n, BATCH):
                     collector.add_many(self._fresh(min(BATCH, n - start), source))
@@ -137,7 +137,7 @@ class Lift:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
         if self._scattered is None:
             self._check_state()
-            with _Unchanged(self._roots), np.errstate(all="ignore"):
+            with Unchanged(self._roots), np.errstate(all="ignore"):
                 self._is_scattered()
         return bool(self._scattered)
 
@@ -161,7 +161,7 @@ class Lift:
             for number, output in enumerate(self._one_by_one(start, source)):
                 see(ids[number : number + 1], output, 1)
 
-        with _Unchanged(self._roots), np.errstate(all="ignore"):
+        with Unchanged(self._roots), np.errstate(all="ignore"):
             self._explore(shared.n, source, FEW, finish, few, shared, few)
 
     def _one_by_one(self, start: Deferred, source: Source) -> Iterator[Any]:
@@ -247,7 +247,7 @@ class Lift:
         if self._stateless:
             return
         source = Source(np.random.default_rng(0))
-        with _Unchanged(self._roots), np.errstate(all="ignore"):
+        with Unchanged(self._roots), np.errstate(all="ignore"):
             for _ in range(2):
                 drawer = Continue((), (), source)
                 self._plain(drawer)
@@ -369,34 +369,6 @@ class Lift:
                 raise CannotLift("it draws from somewhere that lifted runs cannot see")
         if repr(rng.bit_generator.state) != before:
             raise CannotLift("it draws from its rng in a way that lifted runs cannot see")
-
-
-class _Unchanged:
-    """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
-
-    def __init__(self, roots: Mapping[str, Any]) -> None:
-        self._roots = roots
-
-    def __enter__(self) -> None:
-        if not set(np.geterr().values()) <= {"ignore", "warn"}:
-            raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
-        self._generators = generators_state()
-        self._before = snapshot(self._roots)
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        changed_generators = generators_state() != self._generators
-        if changed_generators:
-            restore_generators(self._generators)
-        if isinstance(error, Refused):
-            raise CannotLift(str(error)) from error
-        if error is not None:
-            return
-        if changed_generators:
-            raise CannotLift("it draws from a global generator where lifted runs cannot follow")
-        after = snapshot(self._roots)
-        if after != self._before:
-            changed = next(name for name in after if after[name] != self._before[name])
-            raise CannotLift(f"it keeps state between calls, in '{changed}'")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.sampling.lifted.base import Lifted
-from refutedp.sampling.lifted.refusal import CannotLift
+from refutedp.sampling.lifted.refusal import CannotLift, Refused
 
 _DEPTH = 6
 _LONG = 10_000
@@ -79,3 +79,31 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
 def _slots(cls: type) -> tuple[str, ...]:
     slots = cls.__dict__.get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+class Unchanged:
+    """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
+
+    def __init__(self, roots: Mapping[str, Any]) -> None:
+        self._roots = roots
+
+    def __enter__(self) -> None:
+        if not set(np.geterr().values()) <= {"ignore", "warn"}:
+            raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
+        self._generators = generators_state()
+        self._before = snapshot(self._roots)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        changed_generators = generators_state() != self._generators
+        if changed_generators:
+            restore_generators(self._generators)
+        if isinstance(error, Refused):
+            raise CannotLift(str(error)) from error
+        if error is not None:
+            return
+        if changed_generators:
+            raise CannotLift("it draws from a global generator where lifted runs cannot follow")
+        after = snapshot(self._roots)
+        if after != self._before:
+            changed = next(name for name in after if after[name] != self._before[name])
+            raise CannotLift(f"it keeps state between calls, in '{changed}'")
