@@ -132,7 +132,7 @@ def _moved(
         return runner, replace(candidate, event=best.event, tangent=best.line), best.plan
     pair = candidate.pair.swapped()
     turned = replace(candidate, pair=pair, event=best.event, search=candidate.search.swapped(), tangent=best.line)
-    return Runner(runner.mechanism, pair, runner.way, runner.on_error), turned, best.plan
+    return runner.swapped(), turned, best.plan
 
 
 def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:

@@ -147,8 +147,10 @@ def _batch(runner: Runner, candidate: Candidate, size: int, settings: Settings, 
 
 
 def _batches(settings: Settings) -> Iterator[int]:
-    growth = anytime.SOON if settings.goal == "speed" else anytime.GROWTH
-    return anytime.batches(2 * settings.confirm_runs, growth=growth)
+    total = 2 * settings.confirm_runs
+    if settings.goal == "speed":
+        return anytime.batches(total, first=anytime.FIRST_SOON, growth=anytime.SOON)
+    return anytime.batches(total)
 
 
 def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Steering | None:

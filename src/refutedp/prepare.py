@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from refutedp.records import Pair
 from refutedp.sampling.runner import Runner, Runs, fastest
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
+
+if TYPE_CHECKING:
+    from refutedp.sampling.lifted import KnownLifts
 
 TRIAL_RUNS = 8
 TRIAL_STREAM = 0
@@ -62,14 +65,23 @@ def prepare(
     own_data = pairs is not None or inputs is not None
     tried = _trial(trial, own_data=own_data, settings=settings, notes=notes)
     runners, refusals = [], []
+    known = _known_lifts(settings)
     for number, runner in enumerate(tried):
         seeds = child(settings.seed, PROOF_STREAM, number)
-        chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift)
+        chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift, known=known)
         runners.append(chosen)
         refusals += [refusal] if refusal else []
     if refusals:
         notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
     return Prepared(mechanism, tuple(runners), tuple(notes))
+
+
+def _known_lifts(settings: Settings) -> KnownLifts | None:
+    if not settings.lift:
+        return None
+    from refutedp.sampling.lifted import KnownLifts
+
+    return KnownLifts()
 
 
 def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) -> dict[str, Any]:

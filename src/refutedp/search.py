@@ -110,7 +110,7 @@ def search(
         return Found(None, None, len(everyone), events, runs, rounding)
     winner = Heats(scorer, settings, report).run(finalists)
     candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.counts.n_x, winner.counts)
-    oriented = _oriented(winner.runner, candidate)
+    oriented = _oriented(winner.runner, winner.event)
     return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding)
 
 
@@ -152,11 +152,11 @@ def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidat
     if best.score <= look.scorer.threshold:
         return None
     candidate = look.candidate(one.runner, best, n)
-    return candidate, _oriented(one.runner, candidate)
+    return candidate, _oriented(one.runner, best)
 
 
-def _oriented(runner: Runner, candidate: Candidate) -> Runner:
-    return Runner(runner.mechanism, candidate.pair, runner.way, runner.on_error)
+def _oriented(runner: Runner, scored: Scored) -> Runner:
+    return runner.swapped() if scored.swapped else runner
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Pilot:
 
     def worth(self, line: Tangent) -> Floats:
         """What each run says about the line."""
-        return np.asarray(self.noise.weights * (self.first + line.slope * self.second))
+        return np.asarray(self.noise.weights * np.abs(self.first - line.slope * self.second))
 
 
 def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:

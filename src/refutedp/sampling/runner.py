@@ -16,7 +16,7 @@ from refutedp.records import Counts, Event, Pair, count_hits
 from refutedp.sampling.scalar import OnError, run_plain
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted import Lift
+    from refutedp.sampling.lifted import KnownLifts, Lift
     from refutedp.sampling.lifted.steered import Plan
     from refutedp.weights import WeightedHits
 
@@ -98,13 +98,21 @@ class Runner:
             other.__dict__["lifts"] = self.lifts
         return other
 
+    def swapped(self) -> Runner:
+        """The runner of the swapped pair."""
+        other = replace(self, pair=self.pair.swapped())
+        if "lifts" in self.__dict__:
+            other.__dict__["lifts"] = self.lifts[::-1]
+        return other
+
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "lifts"}
 
     def prove(self, seeds: np.random.SeedSequence) -> None:
         """Replay lifted runs on both inputs; raises `CannotLift` unless all are equal."""
         for lift, child in zip(self.lifts, seeds.spawn(2), strict=True):
-            lift.prove(np.random.default_rng(child), PROOF_RUNS)
+            if not lift.proven:
+                lift.prove(np.random.default_rng(child), PROOF_RUNS)
 
     def sample(self, n: int, seeds: np.random.SeedSequence) -> Runs:
         """n runs on either side, chunk by chunk, to look at: lifted runs draw their noise once for both sides."""
@@ -184,9 +192,18 @@ def chunk_sizes(n: int, chunk: int) -> list[int]:
 
 
 def fastest(
-    mechanism: Mechanism, pair: Pair, on_error: OnError, seeds: np.random.SeedSequence, *, lift: bool
+    mechanism: Mechanism,
+    pair: Pair,
+    on_error: OnError,
+    seeds: np.random.SeedSequence,
+    *,
+    lift: bool,
+    known: KnownLifts | None = None,
 ) -> tuple[Runner, str]:
-    """The fastest runner that is proven to give the same distribution, and why it is not lifted, if it is not."""
+    """The fastest runner that is proven to give the same distribution, and why it is not lifted, if it is not.
+
+    Inputs whose lift is known from other pairs are not proven again.
+    """
     if mechanism.batched:
         return Runner(mechanism, pair, "batched", on_error), ""
     if not lift or on_error == "raise":
@@ -196,6 +213,9 @@ def fastest(
 
     lifted = Runner(mechanism, pair, "lifted", on_error)
     try:
+        if known is not None:
+            sides = (pair.d1, pair.d2)
+            lifted.__dict__["lifts"] = tuple(known.lift(mechanism, data, pair.arguments) for data in sides)
         lifted.prove(seeds)
     except CannotLift as refusal:
         return Runner(mechanism, pair, "scalar", on_error), str(refusal)

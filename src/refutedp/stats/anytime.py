@@ -26,11 +26,11 @@ from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
 SPENT = 0.25
 """The part of alpha for stopping early."""
-FIRST_BATCH = 500
+FIRST_BATCH, FIRST_SOON = 500, 100
 LARGEST_BATCH = 200_000
 GROWTH = 0.5
 SOON = 0.1
-"""Where each run counts: smaller batches cost time, and stop sooner."""
+"""Where each run counts, batches start at `FIRST_SOON` and grow by `SOON`: they cost time, and stop sooner."""
 
 
 class EProcess(Protocol):

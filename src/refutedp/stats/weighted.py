@@ -21,9 +21,11 @@ from refutedp.weights import WeightedHits, no_hits, upper_ends
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_MOST = 0.97
+_MOST = 0.99
 """No stake risks more than this part of the wealth on one pair."""
-_AROUND = (0.6, 0.8, 1.0, 1.25)
+_AROUND = ((0.7, 0.2), (1.0, 0.5), (1.3, 0.2))
+"""Stakes near the one that is best for the pilot, as parts of it, and how much of the unit goes to each."""
+_REST = 1 - sum(share for _, share in _AROUND)
 _GRID = tuple(float(part) for part in _MOST * np.geomspace(1e-3, 1.0, 16))
 
 
@@ -117,6 +119,6 @@ def start_weighted(line: Tangent, pilot: WeightedHits, target: Tangent | None = 
     would like to refute as well.
     """
     best, _ = best_part(pilot, target or line)
-    around = tuple(min(best * factor, _MOST) for factor in _AROUND)
-    shares = (0.9 / len(around),) * len(around) + (0.1 / len(_GRID),) * len(_GRID)
+    around = tuple(min(best * factor, _MOST) for factor, _ in _AROUND)
+    shares = tuple(share for _, share in _AROUND) + (_REST / len(_GRID),) * len(_GRID)
     return WeightedProcess(line, around + _GRID, shares, no_hits(pilot.plain))

@@ -1,7 +1,17 @@
 """Lifted execution: call a plain mechanism once with columns for draws, and get thousands of runs."""
 
+from refutedp.sampling.lifted.known import KnownLifts
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
 from refutedp.sampling.lifted.refusal import CannotLift
 from refutedp.sampling.lifted.twins import hit_steered, hit_twins, sample_twins
 
-__all__ = ["CannotLift", "Lift", "hit_steered", "hit_twins", "prove_lift", "sample_lifted", "sample_twins"]
+__all__ = [
+    "CannotLift",
+    "KnownLifts",
+    "Lift",
+    "hit_steered",
+    "hit_twins",
+    "prove_lift",
+    "sample_lifted",
+    "sample_twins",
+]

@@ -16,6 +16,7 @@ from refutedp.sampling.lifted.collect import Collector, example, settled
 from refutedp.sampling.lifted.copies import Copier
 from refutedp.sampling.lifted.draws import LiftedDrawer
 from refutedp.sampling.lifted.guard import Watch
+from refutedp.sampling.lifted.heap import keep_freed_memory
 from refutedp.sampling.lifted.laws import Source
 from refutedp.sampling.lifted.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.modules import Stage
@@ -69,6 +70,7 @@ class Lift:
     def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> None:
         if mechanism.batched:
             raise CannotLift("it is batched already")
+        keep_freed_memory()
         self._mechanism = mechanism
         self._data = maker(data)
         self._arguments = maker(dict(arguments))
@@ -87,6 +89,8 @@ class Lift:
         self._chunk = LARGEST
         self._stateless = False
         self._scattered: bool | None = None
+        self.proven = False
+        """Whether `prove` went well."""
 
     def prove(self, rng: np.random.Generator, runs: int = 48) -> None:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
@@ -98,6 +102,7 @@ class Lift:
                 for index in range(run.n):
                     self._replay(run, output, index)
                 self._prove_path(run, output)
+        self.proven = True
 
     def sample(self, n: int, rng: np.random.Generator, shared: SharedNoise | None = None) -> Outputs:
         """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift.

@@ -35,7 +35,14 @@ class Fit:
     apply: Callable[[Params, Array], Array]
 
 
-_MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), lambda p, noise: p[0] + p[1] * noise)
+def _moved(params: Params, noise: Array) -> Array:
+    values: Array = params[1] * noise
+    # In place: the memory of one column more costs as much as the sum.
+    values += params[0]
+    return values
+
+
+_MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), _moved)
 _STRETCHED = Fit((1.0,), lambda p: _positive(p[0]), lambda p, noise: p[0] * noise)
 _PLACED = Fit((0.0, 1.0), lambda p: _ordered(*p), lambda p, u: p[0] + (p[1] - p[0]) * u)
 _AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
