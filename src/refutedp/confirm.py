@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from refutedp.stats.verdict import is_ratio, log_p_value
 
 if TYPE_CHECKING:
     from refutedp.steering import Steering
+    from refutedp.weights import WeightedHits
+
+T = TypeVar("T")
 
 CONFIRM_STREAM = 2
 ANEW = 100
@@ -114,14 +119,22 @@ def _confirm(
     total = 2 * settings.confirm_runs
     process = anytime.start_for(claim, candidate)
     done = decided = 0
-    for number, size in enumerate(_batches(settings)):
-        process = process.update(_batch(runner, candidate, size, settings, (stream, number)))
-        done += size
-        report(Progress("confirm", done, total))
-        if not decided and process.rejects(anytime.early_alpha(settings.significance)):
-            decided = process.counts.n_x + process.counts.n_y
-            if runner.way == "scalar" or settings.goal == "speed":
-                break
+
+    def tasks(size: int, number: int) -> list[Task[tuple[Counts, ...]]]:
+        return [
+            _task(runner, candidate, (candidate.event,), part, child(settings.seed, stream, number, chunk))
+            for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
+        ]
+
+    with closing(_in_batches(tasks, settings)) as batches:
+        for size, parts in batches:
+            process = process.update(reduce(add, (counts for (counts,) in parts)))
+            done += size
+            report(Progress("confirm", done, total))
+            if not decided and process.rejects(anytime.early_alpha(settings.significance)):
+                decided = process.counts.n_x + process.counts.n_y
+                if runner.way == "scalar" or settings.goal == "speed":
+                    break
     if decided and done < total:
         return _stopped(process, candidate, claim, settings, decided)
     whole = judge(candidate, process.counts, claim, settings)
@@ -138,12 +151,18 @@ def _confirm(
     )
 
 
-def _batch(runner: Runner, candidate: Candidate, size: int, settings: Settings, stream: tuple[int, int]) -> Counts:
-    tasks = [
-        _task(runner, candidate, (candidate.event,), part, child(settings.seed, *stream, chunk))
-        for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
-    ]
-    return reduce(add, (counts for (counts,) in Pool(settings.jobs, settings.engine).run(tasks)))
+def _in_batches(
+    tasks: Callable[[int, int], list[Task[T]]], settings: Settings
+) -> Generator[tuple[int, list[T]], None, None]:
+    """The size of each batch and what its tasks gave; those of the next batches are under way on other cores."""
+    sizes = list(_batches(settings))
+    batches = [tasks(size, number) for number, size in enumerate(sizes)]
+    results = Pool(settings.jobs, settings.engine).run([task for batch in batches for task in batch])
+    try:
+        for size, batch in zip(sizes, batches, strict=True):
+            yield size, list(islice(results, len(batch)))
+    finally:
+        results.close()
 
 
 def _batches(settings: Settings) -> Iterator[int]:
@@ -176,27 +195,30 @@ def _confirm_steered(
     from refutedp.stats.weighted import start_weighted
 
     total = 2 * settings.confirm_runs
-    pool = Pool(settings.jobs, settings.engine)
     own = claim.tangents()[0] if is_ratio(claim) else plan.line
     process = start_weighted(own, plan.pilot, plan.line)
     done = decided = 0
+
+    def tasks(size: int, number: int) -> list[Task[WeightedHits]]:
+        return [
+            Task(
+                runner.steered,
+                (candidate.event, plan.plan, part, child(settings.seed, CONFIRM_STREAM, number, chunk)),
+                runner.what,
+            )
+            for chunk, part in enumerate(chunk_sizes(size // 2, CHUNK["lifted"]))
+        ]
+
     try:
-        for number, size in enumerate(_batches(settings)):
-            tasks = [
-                Task(
-                    runner.steered,
-                    (candidate.event, plan.plan, part, child(settings.seed, CONFIRM_STREAM, number, chunk)),
-                    runner.what,
-                )
-                for chunk, part in enumerate(chunk_sizes(size // 2, CHUNK["lifted"]))
-            ]
-            process = process.update(reduce(add, pool.run(tasks)))
-            done += size
-            report(Progress("confirm", done, total))
-            if not decided and process.rejects(settings.significance):
-                decided = 2 * process.hits.pairs
-                if settings.goal == "speed":
-                    break
+        with closing(_in_batches(tasks, settings)) as batches:
+            for size, parts in batches:
+                process = process.update(reduce(add, parts))
+                done += size
+                report(Progress("confirm", done, total))
+                if not decided and process.rejects(settings.significance):
+                    decided = 2 * process.hits.pairs
+                    if settings.goal == "speed":
+                        break
     except CannotLift:
         pass  # A path that only now shows itself cannot be lifted: the evidence so far stands, and a second test
         # after it would have a second chance of a false alarm.

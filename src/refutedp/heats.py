@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice
+from operator import add
 
 import numpy as np
 
 from refutedp.events.select import HOPEFUL, Scored, complexity
 from refutedp.records import Counts
 from refutedp.sampling.pool import Pool, Task
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
@@ -108,25 +111,19 @@ class Heats:
             if heat:
                 finalists = still_racing(finalists, pairs)
             runs = units * self.settings.search_runs
-            tasks = [
-                Task(
-                    one.runner.twins,
-                    (
-                        tuple(contender.found.event for contender in one.contenders),
-                        runs,
-                        child(self.settings.seed, HEAT_STREAM, heat, one.number),
-                    ),
-                    one.runner.what,
-                )
-                for one in finalists
+            batches = [
+                _tasks(one, runs, child(self.settings.seed, HEAT_STREAM, heat, one.number)) for one in finalists
             ]
             level = HOPEFUL / sum(len(one.contenders) for one in finalists)
             ranked = []
-            for one, hits in zip(finalists, pool.run(tasks), strict=True):
+            results = pool.run([task for batch in batches for task in batch])
+            for one, batch in zip(finalists, batches, strict=True):
+                parts = list(islice(results, len(batch)))
+                hits = [reduce(add, counts) for counts in zip(*parts, strict=True)]
                 ranked.append(self._ranked(one, hits, level))
-                self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(tasks)))
+                self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(finalists)))
+            all_runs += 2 * runs * len(finalists)
             finalists = ranked
-            all_runs += 2 * runs * len(tasks)
         return _choose(finalists, all_runs)
 
     def _ranked(self, one: Finalist, hits: Sequence[Counts], level: float) -> Finalist:
@@ -149,6 +146,18 @@ class Heats:
             return bound
         # Beyond the claim it is the pace that counts.
         return self.scorer.threshold + pace(counts, math.exp(min(bound, 30.0)), self.scorer.threshold)
+
+
+def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:
+    """The runs of one pair: one task if they are lifted, else several, for as many cores."""
+    events = tuple(contender.found.event for contender in one.contenders)
+    if one.runner.way == "lifted":
+        return [Task(one.runner.twins, (events, runs, seeds), one.runner.what)]
+    sizes = chunk_sizes(runs, CHUNK[one.runner.way])
+    return [
+        Task(one.runner.twins, (events, size, part), one.runner.what)
+        for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)
+    ]
 
 
 def pays_here(counts: Counts, settings: Settings) -> bool:

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import closing
 
 import joblib
 import numpy as np
@@ -34,6 +35,44 @@ def square(value):
 def test_results_come_in_order():
     tasks = [Task(square, (i,), "square") for i in range(20)]
     assert list(Pool(jobs=2).run(tasks)) == [i * i for i in range(20)]
+
+
+def leave_mark(folder, number):
+    (folder / str(number)).touch()
+    time.sleep(0.1)
+    return os.getpid()
+
+
+def test_who_has_seen_enough_starts_no_further_task_and_keeps_the_workers(tmp_path):
+    results = Pool(jobs=2).run([Task(leave_mark, (tmp_path, number), "mark") for number in range(200)])
+    workers = {next(results), next(results)}
+    results.close()
+    started = len(list(tmp_path.iterdir()))
+    assert 2 <= started < 200
+    workers |= set(Pool(jobs=2).run([Task(os.getpid, (), "getpid")] * 20))
+    assert len(workers) <= 2
+    assert len(list(tmp_path.iterdir())) == started
+
+
+def say_who_and_sleep(folder, number):
+    (folder / str(os.getpid())).touch()
+    time.sleep(600 if number else 0)
+
+
+def interrupted_after_one(tasks):
+    with closing(Pool(jobs=2).run(tasks)) as results:
+        next(results)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_the_workers_and_does_not_wait_for_what_is_under_way(tmp_path):
+    """The other tasks sleep for longer than a test may take."""
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_after_one([Task(say_who_and_sleep, (tmp_path, number), "sleep") for number in range(3)])
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    assert workers
+    while any(os.path.exists(f"/proc/{worker}") for worker in workers):
+        time.sleep(0.05)
 
 
 def test_two_cores(one_core):

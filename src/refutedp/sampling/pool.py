@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -46,11 +46,12 @@ class Pool:
     jobs: int = 1
     engine: Engine = "local"
 
-    def run(self, tasks: Sequence[Task[T]]) -> Iterator[T]:
+    def run(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
         """Call every task; yield the results in the order of the tasks, as they become ready.
 
         A worker process that dies (a crash in native code) costs a retry; a task that kills its worker again is
-        named in a `MechanismError`. Nothing hangs and no worker outlives an interrupt.
+        named in a `MechanismError`. Nothing hangs and no worker outlives an interrupt. Whoever has seen enough closes
+        the iterator: no further task is started.
         """
         if self.engine == "local" and self.jobs == 1 and not _configured():
             for task in tasks:
@@ -67,9 +68,10 @@ class Pool:
         done = 0
         for attempt in (1, 2):
             try:
-                for result in self._parallel(tasks[done:]):
-                    done += 1
-                    yield result
+                with closing(self._parallel(tasks[done:])) as results:
+                    for result in results:
+                        done += 1
+                        yield result
                 return
             except _worker_died():
                 _end_workers()
@@ -78,12 +80,13 @@ class Pool:
         for task in tasks[done:]:
             yield _alone(task)
 
-    def _parallel(self, tasks: Sequence[Task[T]]) -> Iterator[T]:
+    def _parallel(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
         from joblib import Parallel, delayed
 
         jobs = None if _configured() else self.jobs
-        parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="4 * n_jobs")
-        results = parallel(delayed(_call)(task) for task in tasks)
+        parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs")
+        feed = _Feed(tasks)
+        results = parallel(delayed(_call)(task) for task in feed)
         try:
             while True:
                 with _unwarned():
@@ -92,12 +95,55 @@ class Pool:
                     except StopIteration:
                         return
                 yield result
+        except GeneratorExit as leaving:
+            feed.over = True
+            if _interrupted(leaving):
+                _end_workers()
+            else:
+                # Tasks under way end by themselves: to kill the workers would cost the next call more than that.
+                _drain(results)
+            raise
         except KeyboardInterrupt:
             _end_workers()
             raise
         finally:
             with _unwarned():
                 results.close()
+
+
+class _Feed(Generic[T]):
+    """Tasks one after the other, until nobody wants more."""
+
+    def __init__(self, tasks: Sequence[Task[T]]) -> None:
+        self._tasks = iter(tasks)
+        self.over = False
+
+    def __iter__(self) -> Iterator[Task[T]]:
+        while not self.over:
+            try:
+                yield next(self._tasks)
+            except StopIteration:
+                return
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether an iterator is closed because of an interrupt."""
+    context = error.__context__
+    return context is not None and (isinstance(context, KeyboardInterrupt) or _interrupted(context))
+
+
+def _drain(results: Iterator[Any]) -> None:
+    """Wait for results that nobody wants, whatever they are."""
+    while True:
+        try:
+            next(results)
+        except StopIteration:
+            return
+        except KeyboardInterrupt:
+            _end_workers()
+            raise
+        except Exception:
+            continue
 
 
 @contextmanager
@@ -138,7 +184,8 @@ def _worker_died() -> type[BaseException]:
 def _end_workers() -> None:
     from joblib.externals.loky import get_reusable_executor
 
-    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+    # Whatever it was made for: to ask for another one would wait for its tasks first.
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
 
 
 def _alone(task: Task[T]) -> T:

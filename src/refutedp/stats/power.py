@@ -6,6 +6,7 @@ import math
 
 from refutedp.records import Counts
 from refutedp.stats import twins
+from refutedp.stats.tails import log_binomial_upper
 
 POWER = 0.8
 """A violation counts as catchable when four of five repetitions would catch it."""
@@ -33,7 +34,7 @@ def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> f
 
 
 def _caught(counts: Counts, rate: float, real: float, epsilon: float, significance: float) -> bool:
-    from scipy import special, stats
+    from scipy import special
 
     if counts.both is not None:
         unlucky = _unlucky_twins(counts, rate, real)
@@ -44,9 +45,17 @@ def _caught(counts: Counts, rate: float, real: float, epsilon: float, significan
     hits = round(runs * (counts.share * math.exp(real) * rate + (1 - counts.share) * rate))
     under_claim = float(special.expit(epsilon + math.log(odds)))
     in_truth = float(special.expit(real + math.log(odds)))
-    # The smallest x with P(Binomial(hits, under_claim) >= x) <= significance.
-    critical = int(stats.binom.isf(significance, hits, under_claim)) + 1
-    return critical <= hits and float(stats.binom.sf(critical - 1, hits, in_truth)) >= POWER
+    critical = _critical(hits, under_claim, significance)
+    return critical <= hits and bool(log_binomial_upper(critical, hits, in_truth) >= math.log(POWER))
+
+
+def _critical(n: int, p: float, significance: float) -> int:
+    """The smallest x with P(Binomial(n, p) >= x) <= significance; n + 1 if there is none."""
+    low, high = 0, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if log_binomial_upper(middle, n, p) <= math.log(significance) else (middle, high)
+    return high
 
 
 def _unlucky_twins(counts: Counts, rate: float, real: float) -> Counts | None:
