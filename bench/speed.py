@@ -251,7 +251,8 @@ def _cores(repeats: int) -> None:
     rows = [[_in_a_process("measure_cores", jobs) for jobs in (1, 2)] for _ in range(repeats)]
     one, two = ({clock: min(row[side][clock] for row in rows) for clock in rows[0][side]} for side in (0, 1))
     print(
-        f"\nScalar path (not lifted), best of {repeats}: {one['seconds']:.2f}s on one core, {two['seconds']:.2f}s on two, "
+        f"\nScalar path (not lifted), best of {repeats}: {one['seconds']:.2f}s on one core, "
+        f"{two['seconds']:.2f}s on two, "
         f"{one['seconds'] / two['seconds']:.2f}x faster by the clock (load average: {os.getloadavg()[0]:.1f}); "
         f"{one['processor'] / two['processor']:.2f}x by processor time of the main process and its busiest worker"
     )
