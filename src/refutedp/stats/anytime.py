@@ -29,7 +29,7 @@ SPENT = 0.25
 FIRST_BATCH, FIRST_SOON = 500, 100
 LARGEST_BATCH = 200_000
 GROWTH = 0.5
-SOON = 0.1
+SOON = 0.05
 """Where each run counts, batches start at `FIRST_SOON` and grow by `SOON`: they cost time, and stop sooner."""
 
 
