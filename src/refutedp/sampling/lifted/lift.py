@@ -79,7 +79,10 @@ class Lift:
         copier = Copier(self._stage)
         self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
         self._lifted_arguments = maker(copied_functions(arguments, copier))
-        self._roots = copier.roots
+        self.roots = copier.roots
+        """What the mechanism can reach between calls, by name."""
+        self.watched = False
+        """Whether someone sees to it that nothing there changes (`watching`)."""
         self._plain_stage = Stage(Replay([]), None)
         plain_copier = Copier(self._plain_stage)
         self._plain_copy = replace(mechanism, function=plain_copier.copy(mechanism.function))
@@ -96,7 +99,7 @@ class Lift:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
         finished: list[tuple[Run, Any]] = []
         self._check_state()
-        with Unchanged(self._roots), np.errstate(all="ignore"):
+        with watching(self), np.errstate(all="ignore"):
             self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
             for run, output in finished:
                 for index in range(run.n):
@@ -122,7 +125,7 @@ class Lift:
             for output in self._one_by_one(start, source):
                 collector.add_plain(output)
 
-        with Unchanged(self._roots), np.errstate(all="ignore"):
+        with watching(self), np.errstate(all="ignore"):
             if n > 8 * PILOT and self._is_scattered():
                 for start in range(0, n, BATCH):
                     collector.add_many(self._fresh(min(BATCH, n - start), source))
@@ -142,7 +145,7 @@ class Lift:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
         if self._scattered is None:
             self._check_state()
-            with Unchanged(self._roots), np.errstate(all="ignore"):
+            with watching(self), np.errstate(all="ignore"):
                 self._is_scattered()
         return bool(self._scattered)
 
@@ -166,7 +169,7 @@ class Lift:
             for number, output in enumerate(self._one_by_one(start, source)):
                 see(ids[number : number + 1], output, 1)
 
-        with Unchanged(self._roots), np.errstate(all="ignore"):
+        with watching(self), np.errstate(all="ignore"):
             self._explore(shared.n, source, FEW, finish, few, shared, few)
 
     def _one_by_one(self, start: Deferred, source: Source) -> Iterator[Any]:
@@ -252,7 +255,7 @@ class Lift:
         if self._stateless:
             return
         source = Source(np.random.default_rng(0))
-        with Unchanged(self._roots), np.errstate(all="ignore"):
+        with watching(self), np.errstate(all="ignore"):
             for _ in range(2):
                 drawer = Continue((), (), source)
                 self._plain(drawer)
@@ -374,6 +377,23 @@ class Lift:
                 raise CannotLift("it draws from somewhere that lifted runs cannot see")
         if repr(rng.bit_generator.state) != before:
             raise CannotLift("it draws from its rng in a way that lifted runs cannot see")
+
+
+@contextmanager
+def watching(*lifts: Lift) -> Iterator[None]:
+    """Refuses a block in which a mechanism keeps state: one look before it and one after, whatever is inside."""
+    unwatched = [lift for lift in lifts if not lift.watched]
+    if not unwatched:
+        yield
+        return
+    with Unchanged(*(lift.roots for lift in unwatched)):
+        for lift in unwatched:
+            lift.watched = True
+        try:
+            yield
+        finally:
+            for lift in unwatched:
+                lift.watched = False
 
 
 @contextmanager

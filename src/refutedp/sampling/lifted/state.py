@@ -84,14 +84,14 @@ def _slots(cls: type) -> tuple[str, ...]:
 class Unchanged:
     """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
 
-    def __init__(self, roots: Mapping[str, Any]) -> None:
+    def __init__(self, *roots: Mapping[str, Any]) -> None:
         self._roots = roots
 
     def __enter__(self) -> None:
         if not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
         self._generators = generators_state()
-        self._before = snapshot(self._roots)
+        self._before = [snapshot(roots) for roots in self._roots]
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         changed_generators = generators_state() != self._generators
@@ -103,7 +103,8 @@ class Unchanged:
             return
         if changed_generators:
             raise CannotLift("it draws from a global generator where lifted runs cannot follow")
-        after = snapshot(self._roots)
-        if after != self._before:
-            changed = next(name for name in after if after[name] != self._before[name])
-            raise CannotLift(f"it keeps state between calls, in '{changed}'")
+        for roots, before in zip(self._roots, self._before, strict=True):
+            after = snapshot(roots)
+            if after != before:
+                changed = next(name for name in after if after[name] != before[name])
+                raise CannotLift(f"it keeps state between calls, in '{changed}'")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from refutedp.outputs import Array, Outputs, merge
 from refutedp.records import Event, Feature
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
-from refutedp.sampling.lifted.lift import Lift
+from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.steered import Plan, SteeredNoise
 from refutedp.weights import WeightedHits, no_hits, weigh_hits
@@ -24,10 +24,11 @@ def sample_twins(lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator) -> 
     """`n` runs of either lift on the same noise; raises CannotLift."""
     parts: tuple[list[Outputs], list[Outputs]] = ([], [])
     chunk = min(lift.chunk for lift in lifts)
-    for start in range(0, n, chunk):
-        noise = SharedNoise(min(chunk, n - start))
-        for lift, outputs in zip(lifts, parts, strict=True):
-            outputs.append(lift.sample(noise.n, rng, noise))
+    with watching(*lifts):
+        for start in range(0, n, chunk):
+            noise = SharedNoise(min(chunk, n - start))
+            for lift, outputs in zip(lifts, parts, strict=True):
+                outputs.append(lift.sample(noise.n, rng, noise))
     return merge(parts[0]), merge(parts[1])
 
 
@@ -37,10 +38,11 @@ def hit_twins(
     """Hits of each event on the first input, on the second, and on both, in `n` pairs of runs; raises CannotLift."""
     totals = np.zeros((len(events), 3), dtype=np.int64)
     chunk = min(lift.chunk for lift in lifts)
-    for start in range(0, n, chunk):
-        noise = SharedNoise(min(chunk, n - start))
-        first, second = (_hits(lift, events, noise, rng) for lift in lifts)
-        totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
+    with watching(*lifts):
+        for start in range(0, n, chunk):
+            noise = SharedNoise(min(chunk, n - start))
+            first, second = (_hits(lift, events, noise, rng) for lift in lifts)
+            totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
     return [(int(x), int(y), int(both)) for x, y, both in totals]
 
 
@@ -48,10 +50,11 @@ def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng:
     """Hits of an event in `n` pairs of runs whose noise is steered by a plan, with their weights."""
     found = no_hits(plan.plain)
     chunk = min(lift.chunk for lift in lifts)
-    for start in range(0, n, chunk):
-        noise = SteeredNoise(min(chunk, n - start), plan, rng)
-        first, second = (_hits(lift, (event,), noise, rng)[0] for lift in lifts)
-        found += weigh_hits(noise.weights, first, second, plan.plain)
+    with watching(*lifts):
+        for start in range(0, n, chunk):
+            noise = SteeredNoise(min(chunk, n - start), plan, rng)
+            first, second = (_hits(lift, (event,), noise, rng)[0] for lift in lifts)
+            found += weigh_hits(noise.weights, first, second, plan.plain)
     return found
 
 
