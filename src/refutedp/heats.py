@@ -170,15 +170,8 @@ def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:
     ranked = [(one, contender) for one in finalists for contender in one.contenders]
     top = max(contender.score for _, contender in ranked)
     near = [(one, contender) for one, contender in ranked if contender.score >= top - _NEAR * abs(top)]
-    one, best = min(near, key=lambda oc: (_length(oc[0].runner) + complexity(oc[1].found.event), -oc[1].score))
+    one, best = min(near, key=lambda oc: (oc[0].runner.length + complexity(oc[1].found.event), -oc[1].score))
     found = best.found
     assert best.counts is not None, "all contenders have run"
     event = replace(found, x=found.x + best.counts.x, y=found.y + best.counts.y, score=best.score)
     return Winner(one.runner, event, best.counts, all_runs)
-
-
-def _length(runner: Runner) -> int:
-    try:
-        return len(runner.pair.d1)
-    except TypeError:
-        return 1

@@ -171,6 +171,8 @@ class _Round:
 
     def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
         """The best events of each pair that races, on `runs` more runs a side."""
+        # The longest first, lest all cores wait for the last one.
+        ordered = sorted(racing, key=lambda racer: -racer.runner.length)
         tasks = [
             Task(
                 search_pair,
@@ -188,19 +190,20 @@ class _Round:
                 ),
                 racer.runner.what,
             )
-            for racer in racing
+            for racer in ordered
         ]
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for racer, (found, kept, rounding) in zip(racing, self._pool.run(tasks), strict=True):
+        for racer, (found, kept, rounding) in zip(ordered, self._pool.run(tasks), strict=True):
             looked.append(_Looked(racer.number, racer.runner, found, kept, rounding))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
                 shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
                 words = f"{self.scorer.words(best)} on {shown}"
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
-        return looked
+        places = {racer.number: place for place, racer in enumerate(racing)}
+        return sorted(looked, key=lambda one: places[one.number])
 
     def candidate(self, runner: Runner, scored: Scored, n: int, heats: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""

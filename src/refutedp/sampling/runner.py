@@ -55,6 +55,14 @@ class Runner:
         """What is run on what, for errors."""
         return f"{self.mechanism.name}() on {one_line(self.pair.d1)} and {one_line(self.pair.d2)}"
 
+    @property
+    def length(self) -> int:
+        """How many records d1 has."""
+        try:
+            return len(self.pair.d1)
+        except TypeError:
+            return 1
+
     def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
         """n1 runs on d1 and n2 on d2."""
         fallback = ""
