@@ -87,6 +87,8 @@ class WeightedProcess:
 
     def log_e_against(self, line: Tangent) -> float:
         """The same against another line, with the same parts staked."""
+        if not self.hits.pairs:
+            return 0.0
         from scipy import special
 
         wealths = log_wealths(self.hits, line, np.array(self.parts))
