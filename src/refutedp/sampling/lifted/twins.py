@@ -18,6 +18,8 @@ from refutedp.weights import WeightedHits, no_hits, weigh_hits
 
 Hits = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Known = dict[Any, list[bool]]
+"""Whether an output lies in each of the events."""
 
 
 def sample_twins(lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
@@ -38,10 +40,11 @@ def hit_twins(
     """Hits of each event on the first input, on the second, and on both, in `n` pairs of runs; raises CannotLift."""
     totals = np.zeros((len(events), 3), dtype=np.int64)
     chunk = min(lift.chunk for lift in lifts)
+    known: Known = {}
     with watching(*lifts):
         for start in range(0, n, chunk):
             noise = SharedNoise(min(chunk, n - start))
-            first, second = (_hits(lift, events, noise, rng) for lift in lifts)
+            first, second = (_hits(lift, events, noise, rng, known) for lift in lifts)
             totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
     return [(int(x), int(y), int(both)) for x, y, both in totals]
 
@@ -50,17 +53,19 @@ def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng:
     """Hits of an event in `n` pairs of runs whose noise is steered by a plan, with their weights."""
     found = no_hits(plan.plain)
     chunk = min(lift.chunk for lift in lifts)
+    known: Known = {}
     with watching(*lifts):
         for start in range(0, n, chunk):
             noise = SteeredNoise(min(chunk, n - start), plan, rng)
-            first, second = (_hits(lift, (event,), noise, rng)[0] for lift in lifts)
+            first, second = (_hits(lift, (event,), noise, rng, known)[0] for lift in lifts)
             found += weigh_hits(noise.weights, first, second, plan.plain)
     return found
 
 
 def plain_hits(lifts: tuple[Lift, Lift], event: Event, noise: SharedNoise, rng: np.random.Generator) -> list[Hits]:
     """Which pairs of runs on this noise lie in the event, on either side."""
-    return [_hits(lift, (event,), noise, rng)[0] for lift in lifts]
+    known: Known = {}
+    return [_hits(lift, (event,), noise, rng, known)[0] for lift in lifts]
 
 
 def values_on(
@@ -82,23 +87,13 @@ def values_on(
     return sides
 
 
-def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.random.Generator) -> Hits:
-    """Which runs lie in which event."""
+def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.random.Generator, known: Known) -> Hits:
+    """Which runs lie in which event; what is known of outputs that whole paths have in common is added to `known`."""
     hits = np.zeros((len(events), noise.n), dtype=np.bool_)
-    known: dict[Any, list[Any]] = {}
 
     def see(ids: Array | None, output: Any, n: int) -> None:
         group = group_of(output, n)
-        if group is not None:
-            masks = [event.mask(group) for event in events]
-        else:
-            key = quick_key(output)
-            masks = known.get(key, []) if key is not None else []
-            if not masks:
-                row = row_of(output)
-                masks = [bool(np.any(event.mask(row))) for event in events]
-                if key is not None:
-                    known[key] = masks
+        masks: Sequence[Any] = _of_one(output, events, known) if group is None else [e.mask(group) for e in events]
         where = slice(None) if ids is None else ids
         for number, mask in enumerate(masks):
             if mask is not False:
@@ -106,3 +101,14 @@ def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.rando
 
     lift.visit(rng, noise, see)
     return hits
+
+
+def _of_one(output: Any, events: Sequence[Event], known: Known) -> list[bool]:
+    key = quick_key(output)
+    found = None if key is None else known.get(key)
+    if found is None:
+        row = row_of(output)
+        found = [bool(np.any(event.mask(row))) for event in events]
+        if key is not None:
+            known[key] = found
+    return found
