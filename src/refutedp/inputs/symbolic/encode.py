@@ -136,18 +136,17 @@ def _order(key: Key) -> tuple[Any, ...]:
     return site.file, site.line, site.column, site.end_line, site.end_column, site.part, occurrence
 
 
-def _noise(path: Path, context: Any) -> tuple[Any, set[str]]:
+def _noise(path: Path, context: Any) -> tuple[Any, frozenset[str]]:
     """Sum of the distinct scales of a path: how often a scale is drawn from does not make noise larger."""
     distinct: dict[Any, Any] = {}
-    names: set[str] = set()
+    symbolic = {scale.get_id(): scale for scale in path.scales if terms.is_term(scale)}
+    simple = [z3.simplify(scale) for scale in symbolic.values()]
+    for scale in simple:
+        distinct.setdefault(scale.get_id(), terms.to_real(scale))
     for scale in path.scales:
-        if terms.is_term(scale):
-            scale = z3.simplify(scale)
-            distinct.setdefault(scale.get_id(), terms.to_real(scale))
-            names |= terms.names_in(scale)
-        elif terms.finite(scale):
+        if not terms.is_term(scale) and terms.finite(scale):
             distinct.setdefault(float(scale), terms.constant(float(scale), context))
-    return z3.Sum([terms.constant(0.0, context), *distinct.values()]), names
+    return z3.Sum([terms.constant(0.0, context), *distinct.values()]), terms.names_in(*simple)
 
 
 def model_of(problem: Problem, facts: Iterable[Any]) -> Any:

@@ -206,12 +206,8 @@ class _Search:
         sites: frozenset[Site],
         runs: Sequence[Explored],
     ) -> str:
-        tested = {
-            name
-            for branch in _distinct_branches(runs)
-            if branch.site in sites
-            for name in terms.names_in(branch.condition)
-        }
+        conditions = [branch.condition for branch in _distinct_branches(runs) if branch.site in sites]
+        tested = {name for condition in conditions for name in terms.names_in(condition)}
         return why(
             arguments,
             counted,
@@ -283,7 +279,7 @@ def _counts(variables: Sequence[Variable], runs: Sequence[Explored]) -> frozense
 
 def _scaled(runs: Sequence[Explored]) -> set[str]:
     """Names of the arguments some noise scale depends on."""
-    return {n for run in runs for path in run.paths for scale in path.scales for n in terms.names_in(scale)}
+    return {n for run in runs for n in terms.names_in(*(scale for path in run.paths for scale in path.scales))}
 
 
 def _python(value: bool | int | Fraction, wanted: Wanted) -> bool | int | float:

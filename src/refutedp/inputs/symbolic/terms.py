@@ -139,9 +139,9 @@ def linear(facts: Iterable[Any]) -> bool:
     return True
 
 
-def names_in(term: Any) -> frozenset[str]:
-    """Names of the free variables of a term."""
-    leaves = _leaves(term)
+def names_in(*terms: Any) -> frozenset[str]:
+    """Names of the free variables of terms of one context; what they have in common is looked at once."""
+    leaves = _leaves(*terms)
     return frozenset(x.decl().name() for x in leaves if x.decl().kind() == z3.Z3_OP_UNINTERPRETED)
 
 
@@ -151,12 +151,10 @@ def only_whole_numbers(term: Any) -> bool:
     return all(value is not None and value.denominator == 1 for value in exact)
 
 
-def _leaves(term: Any) -> list[Any]:
-    if not is_term(term):
-        return []
+def _leaves(*terms: Any) -> list[Any]:
     leaves: list[Any] = []
     seen: set[int] = set()
-    stack = [term]
+    stack = [term for term in terms if is_term(term)]
     while stack:
         node = stack.pop()
         if node.get_id() in seen:
