@@ -213,7 +213,7 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
 def test_pairs_are_independent_and_twins_are_not(name):
     found = CASES[name]
     noise, rng = SharedNoise(PAIRS), np.random.default_rng(31)
-    first, second = (_hits(lift, found.events, noise, rng) for lift in lifts_of(found))
+    first, second = (_hits(lift, found.events, noise, rng, {}) for lift in lifts_of(found))
     # Normal deviates beyond 5.5 have probability 4e-8; there are about 250 of them.
     for one, other in zip(first, second, strict=True):
         for shift in (1, 2):
