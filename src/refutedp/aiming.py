@@ -31,11 +31,13 @@ _HOPE = 2
 _SLACK = 1.5
 """log wealth that the spread of the stakes costs, about."""
 RARE = 0.02
-"""Events more likely than this are seen often enough in plain runs."""
-HIDDEN = 0.03
+"""Events more likely than this on the rarer side are seen often enough in plain runs."""
+HIDDEN = 0.005
 """The part of the log ratio that must stay unproven by plain runs before steered ones are tried."""
+_BETWEEN = (0.0, 0.5, 0.75)
+"""Where lines to aim at lie between the bound of plain runs and the ratio that the pilot saw."""
 USUAL_PILOTS = 2 * AIMS + 2
-SHARPER = 1.01
+SHARPER = 1.004
 """How much larger the bound of steered runs must promise to be: plain counts are easier to follow."""
 
 
@@ -146,22 +148,38 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     found = steering(runner, candidate, claim, settings, tick=tick)
     if found is None:
         return plain
-    steered = [Aimed(runner, candidate, found)]
+    found = _sharpest(found, settings)
+    steered = [Aimed(runner, replace(candidate, tangent=found.line), found)]
     beyond = _further(runner, candidate.event, found, settings, tick)
     if beyond is not None:
-        candidate = replace(candidate, event=beyond.event)
+        candidate = replace(candidate, event=beyond.event, tangent=found.line)
         moved = steering(runner, candidate, claim, settings, beyond.plan, tick)
         if moved is not None:
-            steered.append(Aimed(runner, candidate, moved))
+            moved = _sharpest(moved, settings)
+            steered.append(Aimed(runner, replace(candidate, tangent=moved.line), moved))
     promised, best = max(((_steered_bound(one, settings), one) for one in steered), key=lambda pair: pair[0])
     if promised < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain
     return best
 
 
+def _sharpest(found: Steering, settings: Settings) -> Steering:
+    """The same plan with the line and the plain part that promise the largest bound, if the last pilot is right.
+
+    The runs of the search may flatter, and stakes against a ratio larger than the real one win nothing. So the lines
+    lie between what plain runs would certify and what the pilot saw.
+    """
+    p1, p2 = found.pilot.rates
+    told = _plain_bound(_told_by(found, settings), settings)
+    if not p2 or not math.isfinite(told):
+        return found
+    lines = [Tangent(math.exp(told + part * (math.log(p1 / p2) - told)), 0.0) for part in _BETWEEN]
+    return max((found, *(found.against(line) for line in lines)), key=lambda one: _bound_of(one, settings))
+
+
 def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
     """Whether a rare event seems to break the claim, and plain runs would prove only a part of its log ratio."""
-    if told.y == 0 or told.x > RARE * told.n_x:
+    if told.y == 0 or told.y > RARE * told.n_y:
         return False
     seen = math.log(told.x / told.y)
     return claim.largest(told.y / told.n_y) < told.x / told.n_x and _plain_bound(told, settings) < (1 - HIDDEN) * seen
@@ -184,9 +202,12 @@ def _plain_bound(counts: Counts, settings: Settings) -> float:
 
 
 def _steered_bound(aimed: Aimed, settings: Settings) -> float:
+    assert aimed.steering is not None
+    return _bound_of(aimed.steering, settings)
+
+
+def _bound_of(found: Steering, settings: Settings) -> float:
     """What the confirmation runs would certify, if they were as the last pilot."""
-    found = aimed.steering
-    assert found is not None
     expected = start_weighted(found.line, found.pilot).update(found.pilot.scaled(settings.confirm_runs))
     return expected.epsilon_lower_bound(1 - settings.significance)
 

@@ -58,6 +58,11 @@ class Steering:
         _, grown = best_part(self.pilot, self.line)
         return 1 / grown if grown > 0 else math.inf
 
+    def against(self, line: Tangent) -> Steering:
+        """The same plan aimed at another line, with the part of the runs left plain that serves there."""
+        expected = max((self.pilot.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
+        return Steering(replace(self.plan, plain=expected.plain), line, expected)
+
 
 def _silent(_: int) -> None:
     """Nobody wants to know that a pilot is done."""
@@ -90,8 +95,7 @@ def steering(
     # The last one says what to expect, and so is longer.
     last = runner.steered(candidate.event, plan, 2 * size, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
     tick(2 * size)
-    expected = max((last.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
-    return Steering(replace(plan, plain=expected.plain), line, expected)
+    return Steering(plan, line, last).against(line)
 
 
 @dataclass(frozen=True, slots=True)
