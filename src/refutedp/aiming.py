@@ -1,7 +1,8 @@
 """Decide whether the runs that confirm a candidate are steered, and where to.
 
 They are where plain runs would not convict within the budget and steered ones would; where the fastest conviction is
-wanted; and, with `steer="always"`, where a part of the ratio would stay unproven for want of hits on the rarer side. Then the end of a half-line moves to where the claim breaks most clearly.
+wanted; and, with `steer="always"`, where a part of the ratio would stay unproven for want of hits on the rarer side.
+Then the end of a half-line moves to where the claim breaks most clearly.
 """
 
 from __future__ import annotations
