@@ -31,7 +31,7 @@ browser:
 	  || echo "No Chromium: the browser tests will be skipped (apt-get install chromium)."
 
 test: lint browser
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(READY)
 	$(BIN)/python -m bench
