@@ -104,7 +104,7 @@ class Lift:
             for run, output in finished:
                 for index in range(run.n):
                     self._replay(run, output, index)
-                self._prove_path(run, output)
+                self._prove_path(run, output, replayed=True)
         self.proven = True
 
     def sample(self, n: int, rng: np.random.Generator, shared: SharedNoise | None = None) -> Outputs:
@@ -338,10 +338,11 @@ class Lift:
         if not equal_outputs(got, expected):
             raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 
-    def _prove_path(self, run: Run, output: Any) -> None:
+    def _prove_path(self, run: Run, output: Any, *, replayed: bool = False) -> None:
         """Replay what has to be replayed before this path is trusted, and remember it once that went well.
 
-        Two runs of a path that is new, and one for each side of each choice on it that no replayed run has taken yet.
+        Two runs of a path that is new, and one for each side of each choice on it that no replayed run has taken yet;
+        none if all were `replayed` already.
         """
         path = tuple(run.decisions)
         known = self._proven.get(path)
@@ -355,7 +356,7 @@ class Lift:
                         fresh.add((number, side))
                         needed[int(found[0])] = None
         run.choices.clear()
-        for index in needed:
+        for index in () if replayed else needed:
             self._replay(run, output, index)
         if known is not None:
             known |= fresh
