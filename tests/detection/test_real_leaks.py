@@ -183,3 +183,15 @@ def test_noise_snapped_to_a_grid_is_not_caught(float_leaks):
         )
         assert result.verdict is not Verdict.VIOLATION
         assert result.float_leak is None
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0**70])
+def test_a_leak_of_rounded_outputs_is_not_blamed_on_floats(factor):
+    """The last digits of numbers with one decimal, or of whole ones, tell no more than the numbers themselves."""
+
+    def rounded(queries, epsilon, rng):
+        return factor * round(queries[0] + rng.laplace(scale=0.1), 1 if factor == 1 else None)
+
+    result = check(rounded, epsilon=1.0, adjacency=ONE_DIFFERS, pairs=[([0.0], [1.0])], **BUDGET)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.float_leak is None

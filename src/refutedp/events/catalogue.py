@@ -44,6 +44,8 @@ Feature: TypeAlias = (
 
 MOST_COORDINATES = 40
 """Coordinates looked at one by one; means, extremes and counts still see the whole output."""
+FEW_DECIMALS = 6
+"""Whoever rounds to so many decimals, or fewer, has chosen a grid."""
 MOST_SUBTLE = 8
 """Leaves whose last digits, magnitude and residues are looked at."""
 MODULI = (2, 3, 4, 5, 7, 8, 10)
@@ -89,8 +91,25 @@ def subtle_features(groups: list[Group]) -> list[Feature]:
 
 
 def rounding_features(groups: list[Group]) -> list[Feature]:
-    """Features that show how floats were rounded, where a mechanism that is private on real numbers may leak."""
-    return [LastDigit(path) for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in _nonfinite(groups)]
+    """Features that show how floats were rounded, where a mechanism that is private on real numbers may leak.
+
+    Outputs that the mechanism itself rounded to some decimals have last digits that tell no more than their size.
+    """
+    paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in _nonfinite(groups)]
+    return [LastDigit(path) for path in paths if not all(_has_few_decimals(path, group) for group in groups)]
+
+
+def _has_few_decimals(path: Path, group: Group) -> bool:
+    """Whether all numbers there have few decimals; also when there are none."""
+    values = Value(path).column(group)
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+        return True
+    # Most often the first ones tell; the largest floats are whole numbers, though rounding them overflows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return all(
+            bool(((np.round(some, FEW_DECIMALS) == some) | (np.floor(some) == some)).all())
+            for some in (values[:20], values)
+        )
 
 
 def _paths(groups: list[Group], kind: str) -> list[Path]:
