@@ -149,18 +149,17 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     if found is None:
         return plain
     found = _sharpest(found, settings)
-    steered = [Aimed(runner, replace(candidate, tangent=found.line), found)]
+    steered = [(found, candidate.event)]
     beyond = _further(runner, candidate.event, found, settings, tick)
     if beyond is not None:
-        candidate = replace(candidate, event=beyond.event, tangent=found.line)
-        moved = steering(runner, candidate, claim, settings, beyond.plan, tick)
+        further_out = replace(candidate, event=beyond.event, tangent=found.line)
+        moved = steering(runner, further_out, claim, settings, beyond.plan, tick)
         if moved is not None:
-            moved = _sharpest(moved, settings)
-            steered.append(Aimed(runner, replace(candidate, tangent=moved.line), moved))
-    promised, best = max(((_steered_bound(one, settings), one) for one in steered), key=lambda pair: pair[0])
-    if promised < SHARPER * _plain_bound(_told_by(found, settings), settings):
+            steered.append((_sharpest(moved, settings), beyond.event))
+    best, event = max(steered, key=lambda one: _bound_of(one[0], settings))
+    if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain
-    return best
+    return Aimed(runner, replace(candidate, event=event, tangent=best.line), best)
 
 
 def _sharpest(found: Steering, settings: Settings) -> Steering:
@@ -199,11 +198,6 @@ def _further(
 
 def _plain_bound(counts: Counts, settings: Settings) -> float:
     return twins.rough_bound(counts, settings.significance)
-
-
-def _steered_bound(aimed: Aimed, settings: Settings) -> float:
-    assert aimed.steering is not None
-    return _bound_of(aimed.steering, settings)
 
 
 def _bound_of(found: Steering, settings: Settings) -> float:

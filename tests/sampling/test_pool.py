@@ -54,6 +54,22 @@ def test_who_has_seen_enough_starts_no_further_task_and_keeps_the_workers(tmp_pa
     assert len(list(tmp_path.iterdir())) == started
 
 
+def wait_or_fail(number):
+    if number:
+        raise ValueError("the second task")
+    time.sleep(1)
+    return number
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_waits_for_its_turn(jobs):
+    """The second task fails long before the first is done, and one core would have seen the first one."""
+    results = Pool(jobs=jobs).run([Task(wait_or_fail, (number,), "wait") for number in range(2)])
+    assert next(results) == 0
+    with pytest.raises(ValueError, match="the second task"):
+        next(results)
+
+
 def say_who_and_sleep(folder, number):
     (folder / str(os.getpid())).touch()
     time.sleep(600 if number else 0)

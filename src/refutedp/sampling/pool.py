@@ -11,7 +11,9 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from itertools import takewhile
+from threading import Event
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from refutedp.errors import MechanismError
 from refutedp.sampling.on_dask import run_on_dask, use_dask
@@ -85,8 +87,8 @@ class Pool:
 
         jobs = None if _configured() else self.jobs
         parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs")
-        feed = _Feed(tasks)
-        results = parallel(delayed(_call)(task) for task in feed)
+        over = Event()
+        results = parallel(delayed(_call)(task) for task in takewhile(lambda _: not over.is_set(), tasks))
         try:
             while True:
                 with _unwarned():
@@ -94,9 +96,9 @@ class Pool:
                         result = next(results)
                     except StopIteration:
                         return
-                yield result
+                yield _value(result)
         except GeneratorExit as leaving:
-            feed.over = True
+            over.set()
             if _interrupted(leaving):
                 _end_workers()
             else:
@@ -109,21 +111,6 @@ class Pool:
         finally:
             with _unwarned():
                 results.close()
-
-
-class _Feed(Generic[T]):
-    """Tasks one after the other, until nobody wants more."""
-
-    def __init__(self, tasks: Sequence[Task[T]]) -> None:
-        self._tasks = iter(tasks)
-        self.over = False
-
-    def __iter__(self) -> Iterator[Task[T]]:
-        while not self.over:
-            try:
-                yield next(self._tasks)
-            except StopIteration:
-                return
 
 
 def _interrupted(error: BaseException) -> bool:
@@ -154,8 +141,24 @@ def _unwarned() -> Iterator[None]:
         yield
 
 
-def _call(task: Task[T]) -> T:
-    return task()
+class _Failed(NamedTuple):
+    """What a task raised, to be raised when its turn comes."""
+
+    error: Exception
+
+
+def _call(task: Task[T]) -> T | _Failed:
+    """joblib raises an error before the results of earlier tasks; one core would not have got so far."""
+    try:
+        return task()
+    except Exception as error:
+        return _Failed(error)
+
+
+def _value(result: T | _Failed) -> T:
+    if isinstance(result, _Failed):
+        raise result.error
+    return result
 
 
 def _configured() -> bool:
@@ -195,7 +198,7 @@ def _alone(task: Task[T]) -> T:
 
     executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
     try:
-        return executor.submit(_call, task).result()  # type: ignore[no-any-return]
+        return _value(executor.submit(_call, task).result())  # type: ignore[no-any-return]
     except TerminatedWorkerError:
         raise _crashed(task) from None
     finally:

@@ -16,7 +16,7 @@ def keep_freed_memory() -> None:
 
     glibc gives a large block back to the system as soon as it is freed, until it has seen a larger one come and go:
     from then on it keeps what is smaller. Columns of a hundred thousand runs would otherwise be handed over page by
-    page, again and again, which takes a quarter of the time. The block is never written to, so it costs nothing;
+    page, again and again. The block is never written to, so it costs nothing;
     other C libraries take no notice.
     """
     np.empty(_ROOM, dtype=np.uint8)
