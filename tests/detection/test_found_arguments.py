@@ -3,13 +3,15 @@
 import pytest
 
 from refutedp import Between, Verdict, check
-from refutedp.mechanisms import isvt1, isvt2, isvt3, svt
+from refutedp.mechanisms import isvt1, isvt2, isvt3, isvt4, svt
 from refutedp.stats.allocation import epsilon_lower_bound
 
 BUDGET = {"search_runs": 30_000, "confirm_runs": 150_000}
 
 
-@pytest.mark.parametrize(("mechanism", "epsilon"), [(isvt1, 0.7), (isvt2, 0.7), (isvt2, 1.5), (isvt3, 0.7)])
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"), [(isvt1, 0.7), (isvt2, 0.7), (isvt2, 1.5), (isvt3, 0.7), (isvt4, 1.5)]
+)
 def test_mistakes_are_refuted_with_arguments_found(mechanism, epsilon):
     found = check(mechanism, epsilon=epsilon, **BUDGET)
     assert found.verdict is Verdict.VIOLATION, str(found)
