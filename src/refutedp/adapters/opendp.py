@@ -46,8 +46,9 @@ def from_opendp(
     >>> from refutedp import check
     >>> dp.enable_features("contrib")
     >>> laplace = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=2.0)
-    >>> check(from_opendp(laplace), search_runs=500, confirm_runs=1000).verdict.value
-    'not found'
+    >>> result = check(from_opendp(laplace), search_runs=500, confirm_runs=1000, significance=1e-9)
+    >>> print(result.claim, result.counterexample)
+    0.5-differential privacy None
     """
     if not isinstance(measurement, Measurement):
         raise UsageError(
