@@ -19,11 +19,11 @@ from refutedp.records import Candidate, Counts, Pair
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Settings
-from refutedp.stats.weighted import start_weighted
-from refutedp.steering import steering
+from refutedp.steering import Steering, pilots
+from refutedp.steering_apart import ApartSteering, apart
 
-LOOKS, PAIRS = 6, 1500
-"""Times one may stop, and pairs of runs before each."""
+LOOKS, RUNS = 6, 3000
+"""Times one may stop, and runs before each."""
 TWIN = 0.92
 """The scale of the noise that the plan is made for, as a part of the real one."""
 
@@ -90,32 +90,42 @@ CASES = (
 
 def table(simulations: int, alpha: float) -> float:
     """Print the table; the worst rate in it."""
-    print(f"\nSteered runs on the border, alpha = {alpha}, {LOOKS} looks, one every {PAIRS:,} pairs of runs,")
-    print(f"{simulations:,} simulations a row, stopped at the worst moment")
-    print(f"{'':<34}{'plain':>7}{'P1, from runs':>15}{'alarms':>9}")
+    print(f"\nSteered runs on the border, alpha = {alpha}, {LOOKS} looks, one every {RUNS:,} runs,")
+    print(f"{simulations:,} simulations a row, stopped at the worst moment; in pairs, and each of one side")
+    print(f"{'':<34}{'way':<6}{'P1, from runs':>15}{'alarms':>9}")
     worst = 0.0
     for case in CASES:
-        plain, rate, alarms = _alarms(case, simulations, alpha)
-        worst = max(worst, alarms)
-        print(f"{case.words:<34}{plain:>7g}{rate:>15.3g}{alarms:>9.4f}", flush=True)
+        for way in _ways(case):
+            rate, alarms = _alarms(case, way, simulations, alpha)
+            worst = max(worst, alarms)
+            name = "pairs" if isinstance(way, Steering) else "apart"
+            print(f"{case.words:<34}{name:<6}{rate:>15.3g}{alarms:>9.4f}", flush=True)
     return worst
 
 
-def _alarms(case: Case, simulations: int, alpha: float) -> tuple[float, float, float]:
-    """The plan's plain part, the event's rate, and how often the e-process rejects a claim that holds."""
-    real, twin = (
-        Runner(describe(case.mechanism(scale)), case.pair, "lifted", "output")
-        for scale in (case.scale, TWIN * case.scale)
-    )
+def _runner(case: Case, part: float) -> Runner:
+    """The mechanism with noise of so much of its right scale."""
+    return Runner(describe(case.mechanism(part * case.scale)), case.pair, "lifted", "output")
+
+
+def _ways(case: Case) -> list[Steering | ApartSteering]:
+    """Both ways to steer."""
     candidate = Candidate(case.pair, case.event, 0.5, 0.0, Counts(0, 0, 0, 0), case.line)
-    plan = steering(twin, candidate, case.claim, Settings())
-    assert plan is not None
-    start = start_weighted(plan.line, plan.pilot)
+    piloted = pilots(_runner(case, TWIN), candidate, case.claim, Settings())
+    assert piloted is not None
+    other = apart(piloted)
+    assert other is not None
+    return [piloted.pairs(), other]
+
+
+def _alarms(case: Case, way: Steering | ApartSteering, simulations: int, alpha: float) -> tuple[float, float]:
+    """The event's rate, and how often the e-process rejects a claim that holds."""
+    real, start = _runner(case, 1.0), way.start(case.line)
     alarms, total = 0, 0.0
     for simulation in range(simulations):
         process = start
         for look in range(LOOKS):
-            process = process.update(real.steered(case.event, plan.plan, PAIRS, child(7, simulation, look)))
+            process = process.update(way.task(real, case.event, RUNS, child(7, simulation, look))())
         alarms += process.rejects(alpha)
         total += process.hits.rates[0]
-    return plan.plan.plain, total / simulations, alarms / simulations
+    return total / simulations, alarms / simulations

@@ -11,7 +11,7 @@ import refutedp
 
 ROOT = Path(refutedp.__file__).parent
 STAGES = ("inputs", "sampling", "events", "stats")
-BASE = {"records", "claims", "errors", "outputs", "mechanism", "settings", "datasets", "weights"}
+BASE = {"records", "claims", "errors", "outputs", "mechanism", "settings", "datasets", "weights", "weights_apart"}
 
 
 def imported_modules(path: Path) -> set[str]:

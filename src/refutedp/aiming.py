@@ -23,7 +23,8 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
 from refutedp.stats.verdict import is_ratio
 from refutedp.stats.weighted import start_weighted
-from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, steering
+from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, pilots, steering
+from refutedp.steering_apart import ApartSteering, apart
 
 _RUNS_PER_SCORE = 60.0
 _HOPE = 2
@@ -47,7 +48,7 @@ class Aimed:
 
     runner: Runner
     candidate: Candidate
-    steering: Steering | None = None
+    steering: Steering | ApartSteering | None = None
     runs: int = 0
     """Runs that the pilots took, on both sides."""
 
@@ -63,12 +64,12 @@ def aim(
     plain = Aimed(runner, candidate)
     if not may_steer(runner, candidate, settings):
         return plain
-    pilots = _Pilots(report)
+    counted = _Pilots(report)
     try:
-        aimed = plain if any(lift.scattered for lift in runner.lifts) else _aim(plain, claim, settings, pilots.done)
+        aimed = plain if any(lift.scattered for lift in runner.lifts) else _aim(plain, claim, settings, counted.done)
     except CannotLift:
         aimed = plain
-    return replace(aimed, runs=pilots.runs)
+    return replace(aimed, runs=counted.runs)
 
 
 def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
@@ -105,13 +106,16 @@ def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
     runner, moved, plan = _moved(plain.runner, plain.candidate, claim, settings, tick)
-    found = steering(runner, moved, claim, settings, plan, tick)
-    if found is None:
+    piloted = pilots(runner, moved, claim, settings, plan, tick)
+    if piloted is None:
         return plain
-    needed = (math.log(1 / settings.significance) + _SLACK) * found.pairs_needed
-    if needed > _HOPE * settings.confirm_runs:
+    pairs, other = piloted.pairs(), apart(piloted)
+    found = pairs if other is None or pairs.runs_needed <= other.runs_needed else other
+    needed = (math.log(1 / settings.significance) + _SLACK) * found.runs_needed
+    if needed > 2 * _HOPE * settings.confirm_runs:
         return plain
-    return Aimed(runner, replace(moved, share=0.5, tangent=found.line, steered=True), found)
+    steered = replace(moved, share=found.share, tangent=found.line, steered=True, apart=found is other)
+    return Aimed(runner, steered, found)
 
 
 def _moved(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,12 +21,15 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats import anytime, fisher, ratio
 from refutedp.stats.anytime import Process
 from refutedp.stats.certify import bound_of, certify
-from refutedp.stats.stopped import certify_stopped, certify_weighted
+from refutedp.stats.stopped import certify_steered, certify_stopped
 from refutedp.stats.verdict import is_ratio, log_p_value
 
 if TYPE_CHECKING:
+    from refutedp.stats.steered import SteeredProcess
     from refutedp.steering import Steering
-    from refutedp.weights import WeightedHits
+    from refutedp.steering_apart import ApartSteering
+
+    How: TypeAlias = Steering | ApartSteering
 
 T = TypeVar("T")
 
@@ -81,7 +84,7 @@ def confirm(
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None],
-    how: Steering | None = None,
+    how: How | None = None,
 ) -> Evidence:
     """Fresh runs for one candidate, and what they say about the claim; `how` to steer them, if it is known already.
 
@@ -95,7 +98,7 @@ def confirm(
         return _confirm(runner.made_firm(), candidate, claim, settings, report, how, CONFIRM_STREAM)
     except CannotLift:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
-        candidate, runner = replace(candidate, twins=False, steered=False), replace(runner, way="scalar")
+        candidate, runner = replace(candidate, twins=False, steered=False, apart=False), replace(runner, way="scalar")
         return _confirm(runner, candidate, claim, settings, report, None, CONFIRM_STREAM + ANEW)
 
 
@@ -105,14 +108,14 @@ def _confirm(
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None],
-    how: Steering | None,
+    how: How | None,
     stream: int,
 ) -> Evidence:
     if candidate.steered:
-        plan = how or _steering(runner, candidate, claim, settings)
-        if plan is not None:
-            return _confirm_steered(runner, candidate, claim, settings, report, plan)
-        candidate = replace(candidate, steered=False)
+        how = how or _steering(runner, candidate, claim, settings)
+        if how is not None:
+            return _confirm_steered(runner, candidate, claim, settings, report, how)
+        candidate = replace(candidate, steered=False, apart=False)
     if settings.method == "fisher" or settings.stop == "fixed":
         (counts,) = _count(runner, [candidate], settings, report, stream)
         return judge(candidate, counts, claim, settings)
@@ -172,14 +175,18 @@ def _batches(settings: Settings) -> Iterator[int]:
     return anytime.batches(total)
 
 
-def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Steering | None:
+def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> How | None:
     from refutedp.sampling.lifted import CannotLift
-    from refutedp.steering import steering
+    from refutedp.steering import pilots
+    from refutedp.steering_apart import apart
 
     try:
-        return steering(runner, candidate, claim, settings)
+        piloted = pilots(runner, candidate, claim, settings)
     except CannotLift:
         return None
+    if piloted is None:
+        return None
+    return (apart(piloted) if candidate.apart else None) or piloted.pairs()
 
 
 def _confirm_steered(
@@ -188,25 +195,19 @@ def _confirm_steered(
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None],
-    plan: Steering,
+    how: How,
 ) -> Evidence:
     """Fresh runs whose noise is drawn towards the event, and weighed."""
     from refutedp.sampling.lifted import CannotLift
-    from refutedp.stats.weighted import start_weighted
 
     total = 2 * settings.confirm_runs
-    own = claim.tangents()[0] if is_ratio(claim) else plan.line
-    process = start_weighted(own, plan.pilot, plan.line)
+    process: SteeredProcess[Any] = how.start(claim.tangents()[0] if is_ratio(claim) else how.line)
     done = decided = 0
 
-    def tasks(size: int, number: int) -> list[Task[WeightedHits]]:
+    def tasks(size: int, number: int) -> list[Task[Any]]:
         return [
-            Task(
-                runner.steered,
-                (candidate.event, plan.plan, part, child(settings.seed, CONFIRM_STREAM, number, chunk)),
-                runner.what,
-            )
-            for chunk, part in enumerate(chunk_sizes(size // 2, CHUNK["lifted"]))
+            how.task(runner, candidate.event, part, child(settings.seed, CONFIRM_STREAM, number, chunk))
+            for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK["lifted"]))
         ]
 
     try:
@@ -216,26 +217,24 @@ def _confirm_steered(
                 done += size
                 report(Progress("confirm", done, total))
                 if not decided and process.rejects(settings.significance):
-                    decided = 2 * process.hits.pairs
+                    decided = process.hits.runs
                     if settings.goal == "speed":
                         break
     except CannotLift:
         pass  # A path that only now shows itself cannot be lifted: the evidence so far stands, and a second test
         # after it would have a second chance of a false alarm.
-    certified = certify_weighted(process, 1 - settings.significance, claim, plan.pilot)
+    certified = certify_steered(process, 1 - settings.significance, claim, how.rates)
     letter, bound = bound_of(certified, claim)
-    x, y, both = process.hits.hits
-    pairs = process.hits.pairs
     return Evidence(
-        candidate=candidate,
-        counts=Counts(x, y, pairs, pairs, both=both),
+        candidate=replace(candidate, share=how.share),
+        counts=replace(process.hits.counts, share=how.share),
         method=settings.method,
         log_p_value=min(0.0, -process.log_peak),
         log_p_reverse=0.0,
         epsilon_lower_bound=certified.epsilon,
         confidence=1 - settings.significance,
         rule="early" if decided else "fixed",
-        decided_after=decided or 2 * pairs,
+        decided_after=decided or process.hits.runs,
         bound_letter=letter,
         bound=bound,
         steered=Steered(process.hits.rates, process.hits.spreads),

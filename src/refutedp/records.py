@@ -129,7 +129,8 @@ class Candidate:
     The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
     runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the
     line of the claim's bound that the test aims at, for claims that are not about a ratio. With `twins`, confirmation
-    runs come in pairs on the same noise; with `steered`, that noise is drawn where the event happens, and weighed.
+    runs come in pairs on the same noise; with `steered`, that noise is drawn where the event happens, and weighed;
+    with `apart` too, each steered run is of one side only.
     """
 
     pair: Pair
@@ -140,6 +141,7 @@ class Candidate:
     tangent: Tangent | None = None
     twins: bool = False
     steered: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

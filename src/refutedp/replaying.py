@@ -30,7 +30,7 @@ from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 LOOK_STREAM = 24
 LOOK_RUNS = 20_000
 
-_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered", "tangent")
+_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered", "apart", "tangent")
 
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
@@ -76,6 +76,7 @@ def recheck(
     args: Mapping[str, Any] | None = None,
     share: float = 0.5,
     steered: bool = False,
+    apart: bool = False,
     tangent: tuple[float, float] | None = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
@@ -83,8 +84,9 @@ def recheck(
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
     The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
-    unless they are twins; with `steered` their noise is steered towards the event. `tangent` is the line of the
-    claim's bound that the test aims at, slope and intercept; without it, a few runs tell which.
+    unless they are twins; with `steered` their noise is steered towards the event, and with `apart` too each of them
+    is of one side only. `tangent` is the line of the claim's bound that the test aims at, slope and intercept;
+    without it, a few runs tell which.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -104,7 +106,7 @@ def recheck(
     none = Counts(0, 0, 0, 0, both=0 if twins else None)
     found = event_from_builtins(event)
     line = None if tangent is None else Tangent(*tangent)
-    candidate = Candidate(pair, found, share, 0.0, none, line, twins=twins, steered=steered)
+    candidate = Candidate(pair, found, share, 0.0, none, line, twins=twins, steered=steered, apart=apart)
     return _again(described, candidate, agreed, "as given", chosen)
 
 
@@ -172,10 +174,12 @@ def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Setting
 def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
     """Twins and steered runs only where the settings, which may be new ones, and the mechanism allow them."""
     twins = settings.twins and settings.method != "fisher" and runner.way == "lifted"
+    steered = candidate.steered and may_steer(runner, candidate, settings)
     return replace(
         candidate,
         twins=candidate.twins and twins,
-        steered=candidate.steered and may_steer(runner, candidate, settings),
+        steered=steered,
+        apart=candidate.apart and steered,
     )
 
 

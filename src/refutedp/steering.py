@@ -19,11 +19,12 @@ from refutedp.claims import Claim, Tangent
 from refutedp.records import Candidate, Event
 from refutedp.sampling.lifted.steered import Plan, SteeredNoise, effective, plan_for
 from refutedp.sampling.lifted.twins import plain_hits
+from refutedp.sampling.pool import Task
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Settings
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
-from refutedp.stats.weighted import best_part
+from refutedp.stats.weighted import WeightedProcess, best_part, start_weighted
 from refutedp.weights import WeightedHits, weigh_hits
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -53,49 +54,33 @@ class Steering:
     pilot: WeightedHits
 
     @property
-    def pairs_needed(self) -> float:
-        """About how many pairs of runs make a unit of log wealth against the line."""
+    def runs_needed(self) -> float:
+        """About how many runs, on both sides together, make a unit of log wealth against the line."""
         _, grown = best_part(self.pilot, self.line)
-        return 1 / grown if grown > 0 else math.inf
+        return 2 / grown if grown > 0 else math.inf
+
+    @property
+    def share(self) -> float:
+        """The part of the runs that go to d1."""
+        return 0.5
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """What the pilot says of P1 and P2."""
+        return self.pilot.rates
+
+    def start(self, line: Tangent) -> WeightedProcess:
+        """The evidence against a line before the first run."""
+        return start_weighted(line, self.pilot, self.line)
+
+    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[WeightedHits]:
+        """So many runs of both sides together."""
+        return Task(runner.steered, (event, self.plan, runs // 2, seeds), runner.what)
 
     def against(self, line: Tangent) -> Steering:
         """The same plan aimed at another line, with the part of the runs left plain that serves there."""
         expected = max((self.pilot.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
         return Steering(replace(self.plan, plain=expected.plain), line, expected)
-
-
-def _silent(_: int) -> None:
-    """Nobody wants to know that a pilot is done."""
-
-
-def steering(
-    runner: Runner,
-    candidate: Candidate,
-    claim: Claim,
-    settings: Settings,
-    plan: Plan = NO_PLAN,
-    tick: Callable[[int], None] = _silent,
-) -> Steering | None:
-    """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
-
-    The first pilot is steered by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
-    """
-    line, size = line_of(candidate, claim), size_of(runner, settings)
-    made = 0
-    for number in range(MOST_PILOTS):
-        pilot = pilot_of(runner, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
-        tick(size)
-        if pilot.hits.hits[0] < FEWEST:
-            continue
-        plan, made = pilot.plan(line), made + 1
-        if made > 1 and effective(pilot.worth(line)) >= SETTLED:
-            break
-    if not made:
-        return None
-    # The last one says what to expect, and so is longer.
-    last = runner.steered(candidate.event, plan, 2 * size, child(settings.seed, PLAN_STREAM, MOST_PILOTS))
-    tick(2 * size)
-    return Steering(plan, line, last).against(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +103,70 @@ class Pilot:
     def worth(self, line: Tangent) -> Floats:
         """What each run says about the line."""
         return np.asarray(self.noise.weights * np.abs(self.first - line.slope * self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Piloted:
+    """A plan, the line that it serves against, and two pilots drawn by it, which chose nothing in it."""
+
+    plan: Plan
+    line: Tangent
+    last: tuple[Pilot, Pilot]
+
+    def pairs(self) -> Steering:
+        """How to steer pairs of runs."""
+        one, other = self.last
+        return Steering(self.plan, self.line, one.hits + other.hits).against(self.line)
+
+
+def _silent(_: int) -> None:
+    """Nobody wants to know that a pilot is done."""
+
+
+def steering(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    plan: Plan = NO_PLAN,
+    tick: Callable[[int], None] = _silent,
+) -> Steering | None:
+    """How to steer pairs of runs towards the candidate's event; None when it is too rare to be seen."""
+    piloted = pilots(runner, candidate, claim, settings, plan, tick)
+    return None if piloted is None else piloted.pairs()
+
+
+def pilots(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    plan: Plan = NO_PLAN,
+    tick: Callable[[int], None] = _silent,
+) -> Piloted | None:
+    """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
+
+    The first pilot is steered by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
+    """
+    line, size = line_of(candidate, claim), size_of(runner, settings)
+
+    def next_pilot(number: int) -> Pilot:
+        pilot = pilot_of(runner, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
+        tick(size)
+        return pilot
+
+    made = 0
+    for number in range(MOST_PILOTS):
+        pilot = next_pilot(number)
+        if pilot.hits.hits[0] < FEWEST:
+            continue
+        plan, made = pilot.plan(line), made + 1
+        if made > 1 and effective(pilot.worth(line)) >= SETTLED:
+            break
+    if not made:
+        return None
+    # Two more say what to expect.
+    return Piloted(plan, line, (next_pilot(MOST_PILOTS), next_pilot(MOST_PILOTS + 1)))
 
 
 def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:

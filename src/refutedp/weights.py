@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.claims import Tangent
+from refutedp.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_STEP = 0.001
-_BINS = 40_000
+STEP, BINS = 0.001, 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,24 @@ class WeightedHits:
 
     @property
     def _means(self) -> tuple[float, float, float]:
-        sums = self.table @ (upper_ends(self.plain) * math.exp(-_STEP / 2))
+        sums = self.table @ (upper_ends(self.plain) * math.exp(-STEP / 2))
         only_x, both, only_y = (float(total) / max(self.pairs, 1) for total in sums)
         return only_x, both, only_y
 
     def scaled(self, pairs: int) -> WeightedHits:
         """As many pairs as asked for, if they were like these."""
         return replace(self, pairs=pairs, table=self.table * (pairs / max(self.pairs, 1)))
+
+    @property
+    def runs(self) -> int:
+        """Runs on both sides."""
+        return 2 * self.pairs
+
+    @property
+    def counts(self) -> Counts:
+        """Hits as they were drawn, without their weights."""
+        x, y, both = self.hits
+        return Counts(x, y, self.pairs, self.pairs, both=both)
 
     @property
     def spreads(self) -> tuple[float, float]:
@@ -85,11 +96,11 @@ class WeightedHits:
         >>> round(fewer.rates[0], 3), fewer.hits[0] < hits.hits[0]
         (0.5, True)
         """
-        weights = upper_ends(self.plain) * math.exp(-_STEP / 2)
+        weights = upper_ends(self.plain) * math.exp(-STEP / 2)
         ratios = np.maximum(1 / weights - self.plain, 0.0) / (1 - self.plain)
         others = 1 / (plain + (1 - plain) * ratios)
-        bins = _bins(others, plain)
-        rows = [np.bincount(bins, row * weights / others, _BINS) for row in self.table]
+        bins = weight_bins(others, plain)
+        rows = [np.bincount(bins, row * weights / others, BINS) for row in self.table]
         return WeightedHits(self.pairs, plain, np.array(rows))
 
     @property
@@ -101,20 +112,21 @@ class WeightedHits:
 
 def weigh_hits(weights: Floats, first: NDArray[np.bool_], second: NDArray[np.bool_], plain: float) -> WeightedHits:
     """The table of a sample."""
-    bins = _bins(weights, plain)
-    rows = [np.bincount(bins[mask], minlength=_BINS) for mask in (first & ~second, first & second, second & ~first)]
+    bins = weight_bins(weights, plain)
+    rows = [np.bincount(bins[mask], minlength=BINS) for mask in (first & ~second, first & second, second & ~first)]
     return WeightedHits(len(weights), plain, np.array(rows, dtype=np.float64))
 
 
-def _bins(weights: Floats, plain: float) -> NDArray[np.int64]:
-    return np.clip(np.floor(-np.log(weights * plain) / _STEP + 1e-9), 0, _BINS - 1).astype(np.int64)
+def weight_bins(weights: Floats, plain: float) -> NDArray[np.int64]:
+    """The bin of each weight."""
+    return np.clip(np.floor(-np.log(weights * plain) / STEP + 1e-9), 0, BINS - 1).astype(np.int64)
 
 
 def no_hits(plain: float) -> WeightedHits:
     """Before the first run."""
-    return WeightedHits(0, plain, np.zeros((3, _BINS)))
+    return WeightedHits(0, plain, np.zeros((3, BINS)))
 
 
 def upper_ends(plain: float) -> Floats:
     """The largest weight in each bin."""
-    return np.asarray(np.exp(-_STEP * np.arange(_BINS)) / plain)
+    return np.asarray(np.exp(-STEP * np.arange(BINS)) / plain)

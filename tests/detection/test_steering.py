@@ -261,6 +261,51 @@ def test_for_speed_a_blatant_bug_takes_fewer_runs():
     assert slow.effort.confirm_runs == 1_000_000
 
 
+@pytest.fixture(scope="module")
+def fast():
+    return check(noisy_max_laplace_value, epsilon=0.2, adjacency=ALL_DIFFER, goal="speed", seed=4, search_runs=20_000)
+
+
+def test_where_noise_tells_the_event_each_run_is_of_one_side(fast):
+    """`bench.claims` has the medians; pairs of steered runs would need twice as many."""
+    evidence = fast.evidence
+    assert fast.verdict is Verdict.VIOLATION
+    assert evidence.candidate.apart and evidence.decided_after < 5000
+    counts = evidence.counts
+    assert counts.n_x + counts.n_y == evidence.decided_after and counts.n_x < counts.n_y
+    assert "on d2, away from it" in str(fast)
+    event, real = evidence.event, []
+    for data in (evidence.pair.d1, evidence.pair.d2):
+        edges = [event.high - query for query in data]
+        real.append(math.prod(0.5 * math.exp(e / 10) if e < 0 else 1 - 0.5 * math.exp(-e / 10) for e in edges))
+    for rate, error, truth in zip(evidence.steered.rates, evidence.steered.errors, real, strict=True):
+        assert abs(rate - truth) < 5 * error
+    assert 0.2 < evidence.epsilon_lower_bound < math.log(real[0] / real[1])
+
+
+def test_runs_apart_are_saved_replayed_and_written_out(fast, tmp_path):
+    fast.save(tmp_path / "result.json")
+    loaded = load(tmp_path / "result.json")
+    assert loaded.evidence == fast.evidence
+    again = replay(loaded, noisy_max_laplace_value, seed=8)
+    assert again.verdict is Verdict.VIOLATION and again.evidence.candidate.apart
+    fast.to_html(tmp_path / "report.html")
+    assert "apart=True" in (tmp_path / "report.html").read_text()
+    pair = fast.evidence.pair
+    stated = recheck(
+        noisy_max_laplace_value,
+        epsilon=0.2,
+        d1=pair.d1,
+        d2=pair.d2,
+        event=event_to_builtins(fast.evidence.event),
+        steered=True,
+        apart=True,
+        goal="speed",
+        seed=9,
+    )
+    assert stated.verdict is Verdict.VIOLATION and stated.evidence.candidate.apart
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_for_speed_correct_mechanisms_stand(seed):
     result = check(

@@ -43,9 +43,9 @@ def rates(evidence: Evidence) -> tuple[Rate, Rate]:
     if steered is None:
         return rates_of(counts)
     one, other = (
-        Rate(name, hits, counts.n_x, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
-        for name, hits, rate, error in zip(
-            ("d1", "d2"), (counts.x, counts.y), steered.rates, steered.errors, strict=True
+        Rate(name, hits, runs, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
+        for name, hits, runs, rate, error in zip(
+            ("d1", "d2"), (counts.x, counts.y), (counts.n_x, counts.n_y), steered.rates, steered.errors, strict=True
         )
     )
     return one, other

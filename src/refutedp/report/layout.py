@@ -72,6 +72,7 @@ class SavedCandidate(msgspec.Struct, frozen=True):
     tangent: tuple[float, float] | None = None
     twins: bool = False
     steered: bool = False
+    apart: bool = False
 
 
 class SavedTest(msgspec.Struct, frozen=True):

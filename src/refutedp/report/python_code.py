@@ -116,6 +116,8 @@ def recheck_call(result: Result, indent: str = "") -> str:
     }
     if evidence.candidate.steered:
         parts["steered"] = literal(True)
+    if evidence.candidate.apart:
+        parts["apart"] = literal(True)
     if evidence.candidate.tangent is not None:
         line = evidence.candidate.tangent
         parts["tangent"] = literal((line.slope, line.intercept))

@@ -73,8 +73,13 @@ def _estimated(evidence: Evidence, steered: Steered) -> list[str]:
         f"  on {side} it happens in {rate:.5%} of runs, give or take {error:.5%}"
         for side, rate, error in zip(("d1", "d2"), steered.rates, steered.errors, strict=True)
     ]
-    runs = evidence.counts.n_x
-    return [*lines, f"  (weighted averages of {runs:,} fresh runs a side, their noise steered towards the event)"]
+    counts = evidence.counts
+    how = (
+        f"of {counts.n_x:,} fresh runs on d1, noise steered towards the event, and {counts.n_y:,} on d2, away from it"
+        if evidence.candidate.apart
+        else f"of {counts.n_x:,} fresh runs a side, their noise steered towards the event"
+    )
+    return [*lines, f"  (weighted averages {how})"]
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:

@@ -235,6 +235,7 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
         tangent=None if candidate.tangent is None else (candidate.tangent.slope, candidate.tangent.intercept),
         twins=candidate.twins,
         steered=candidate.steered,
+        apart=candidate.apart,
     )
 
 
@@ -254,6 +255,7 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
         twins=saved.twins,
         steered=saved.steered,
+        apart=saved.apart,
     )
 
 

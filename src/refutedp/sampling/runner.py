@@ -17,8 +17,10 @@ from refutedp.sampling.scalar import OnError, run_plain
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import KnownLifts, Lift
+    from refutedp.sampling.lifted.apart import ApartPlan
     from refutedp.sampling.lifted.steered import Plan
     from refutedp.weights import WeightedHits
+    from refutedp.weights_apart import ApartHits
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 
@@ -167,6 +169,12 @@ class Runner:
         from refutedp.sampling.lifted import hit_steered
 
         return hit_steered(self.lifts, event, plan, pairs, np.random.default_rng(seeds))
+
+    def apart(self, event: Event, plan: ApartPlan, runs: int, seeds: np.random.SeedSequence) -> ApartHits:
+        """`runs` lifted runs in all, each on one side and steered there by a plan; raises CannotLift."""
+        from refutedp.sampling.lifted import hit_apart
+
+        return hit_apart(self.lifts, event, plan, runs, np.random.default_rng(seeds))
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,8 @@ from refutedp.stats.betting import bets_for
 from refutedp.stats.certify import Certified, certified_from
 from refutedp.stats.mixture import rate_lower_bound
 from refutedp.stats.nuisance import Frontier
+from refutedp.stats.steered import SteeredProcess
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
-from refutedp.stats.weighted import WeightedProcess
-from refutedp.weights import WeightedHits
 
 _STEPS = 80
 _STRIDE = 1.04
@@ -58,8 +58,13 @@ def _climb(process: LineProcess, claim: Claim, error: float, search: Counts) -> 
     return _last_rejected(claim, rejected)
 
 
-def certify_weighted(process: WeightedProcess, confidence: float, claim: Claim, pilot: WeightedHits) -> Certified:
-    """Bounds from steered runs: in the claim's own currency, by ever weaker claims as above; nothing in others."""
+def certify_steered(
+    process: SteeredProcess[Any], confidence: float, claim: Claim, rates: tuple[float, float]
+) -> Certified:
+    """Bounds from steered runs: in the claim's own currency, by ever weaker claims as above; nothing in others.
+
+    `rates` are what the pilots said.
+    """
     error = 1 - confidence
     nothing = certified_from(Frontier(np.array([0.0]), np.array([1.0]), np.array([0.0])), confidence, claim)
     if is_ratio(claim):
@@ -67,10 +72,9 @@ def certify_weighted(process: WeightedProcess, confidence: float, claim: Claim, 
     name = _currency(claim)
     if name is None or not process.rejects(error):
         return nothing
-    p1, p2 = pilot.rates
 
     def rejected(weaker: Claim) -> bool:
-        return process.log_e_against(choose_tangent(weaker, p1, p2)) >= -math.log(error)
+        return process.log_e_against(choose_tangent(weaker, *rates)) >= -math.log(error)
 
     return replace(nothing, **{name: _last_rejected(claim, rejected)})
 

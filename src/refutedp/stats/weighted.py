@@ -8,15 +8,15 @@ is an e-process, whatever the noise was steered by. Weights are gathered in bins
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.claims import Tangent
+from refutedp.stats.steered import SteeredProcess
 from refutedp.weights import WeightedHits, no_hits, upper_ends
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -61,10 +61,11 @@ def best_part(pilot: WeightedHits, line: Tangent) -> tuple[float, float]:
     return float(parts[best]), float(grown[best])
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedProcess:
-    """Evidence against P1 <= slope P2 + intercept that grows with pairs of steered runs, valid whenever one stops.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedProcess(SteeredProcess[WeightedHits]):
+    """Evidence from pairs of steered runs, with these parts of the largest stake.
 
+    >>> import math
     >>> from refutedp.weights import weigh_hits
     >>> rng = np.random.default_rng(0)
     >>> def pairs(n):
@@ -74,44 +75,11 @@ class WeightedProcess:
     True
     """
 
-    line: Tangent
     parts: tuple[float, ...]
-    shares: tuple[float, ...]
-    hits: WeightedHits
-    log_peak: float = 0.0
 
-    @property
-    def log_e(self) -> float:
-        """log of the e-value of all pairs so far."""
-        return self.log_e_against(self.line)
-
-    def log_e_against(self, line: Tangent) -> float:
-        """The same against another line, with the same parts staked."""
-        if not self.hits.pairs:
-            return 0.0
-        from scipy import special
-
-        wealths = log_wealths(self.hits, line, np.array(self.parts))
-        return float(special.logsumexp(np.log(self.shares) + wealths))
-
-    def epsilon_lower_bound(self, confidence: float) -> float:
-        """A lower bound on log(P1/P2) that holds at every stop at once: every smaller epsilon loses the same bets."""
-        needed = -math.log(1 - confidence)
-        low, high = -10.0, 40.0
-        for _ in range(26):
-            middle = (low + high) / 2
-            rejected = self.log_e_against(Tangent(math.exp(middle), 0.0)) >= needed
-            low, high = (middle, high) if rejected else (low, middle)
-        return low if low > -9.9 else -math.inf
-
-    def update(self, batch: WeightedHits) -> WeightedProcess:
-        """The evidence with one more batch of fresh pairs."""
-        after = replace(self, hits=self.hits + batch)
-        return replace(after, log_peak=max(self.log_peak, after.log_e))
-
-    def rejects(self, alpha: float) -> bool:
-        """Whether the e-process has reached 1/alpha."""
-        return self.log_peak >= -math.log(alpha)
+    def log_wealths(self, line: Tangent) -> Floats:
+        """log of what a unit on each stake has become against a line."""
+        return log_wealths(self.hits, line, np.array(self.parts))
 
 
 def start_weighted(line: Tangent, pilot: WeightedHits, target: Tangent | None = None) -> WeightedProcess:
@@ -123,4 +91,4 @@ def start_weighted(line: Tangent, pilot: WeightedHits, target: Tangent | None = 
     best, _ = best_part(pilot, target or line)
     around = tuple(min(best * factor, _MOST) for factor, _ in _AROUND)
     shares = tuple(share for _, share in _AROUND) + (_REST / len(_GRID),) * len(_GRID)
-    return WeightedProcess(line, around + _GRID, shares, no_hits(pilot.plain))
+    return WeightedProcess(line=line, shares=shares, hits=no_hits(pilot.plain), parts=around + _GRID)

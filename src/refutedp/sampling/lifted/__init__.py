@@ -1,5 +1,6 @@
 """Lifted execution: call a plain mechanism once with columns for draws, and get thousands of runs."""
 
+from refutedp.sampling.lifted.apart import hit_apart
 from refutedp.sampling.lifted.known import KnownLifts
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
 from refutedp.sampling.lifted.refusal import CannotLift
@@ -9,6 +10,7 @@ __all__ = [
     "CannotLift",
     "KnownLifts",
     "Lift",
+    "hit_apart",
     "hit_steered",
     "hit_twins",
     "prove_lift",

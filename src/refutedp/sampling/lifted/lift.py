@@ -166,15 +166,18 @@ class Lift:
 
         def few(start: Deferred) -> None:
             ids = np.arange(start.n) if start.ids is None else start.ids
-            for number, output in enumerate(self._one_by_one(start, source)):
+            for number, output in enumerate(self._one_by_one(start, source, shared)):
                 see(ids[number : number + 1], output, 1)
 
         with watching(self), np.errstate(all="ignore"):
             self._explore(shared.n, source, FEW, finish, few, shared, few)
 
-    def _one_by_one(self, start: Deferred, source: Source) -> Iterator[Any]:
-        for values in values_by_run(start.laws, start.recorded, start.n):
-            yield self._plain(Continue(start.laws, values, source))
+    def _one_by_one(self, start: Deferred, source: Source, shared: SharedNoise | None = None) -> Iterator[Any]:
+        """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing."""
+        ids = np.arange(start.n) if start.ids is None else start.ids
+        for number, values in enumerate(values_by_run(start.laws, start.recorded, start.n)):
+            one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
+            yield self._plain(Continue(start.laws, values, source, one))
 
     def _is_scattered(self) -> bool:
         """Whether most runs take paths of their own, judged by a pilot whose seed is fixed.

@@ -118,13 +118,22 @@ class Replay:
 class Continue:
     """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
 
-    __slots__ = ("_laws", "_position", "_source", "_values", "numbers", "trouble")
+    __slots__ = ("_fresh", "_laws", "_position", "_source", "_steered", "_values", "numbers", "trouble")
 
-    def __init__(self, laws: tuple[str, ...], values: Sequence[Any], source: Source) -> None:
+    def __init__(
+        self,
+        laws: tuple[str, ...],
+        values: Sequence[Any],
+        source: Source,
+        steered: Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
+    ) -> None:
         self._laws = laws
         self._values = values
         self._position = 0
+        self._fresh = 0
         self._source = source
+        self._steered = steered
+        """Gives draw number so and so of this run, where its noise is steered."""
         self.numbers = 0
         """How many numbers were drawn afresh."""
         self.trouble: str | None = None
@@ -143,6 +152,7 @@ class Continue:
         """Whether the next draw is a recorded one; then it is at the position just before the current one."""
         position = self._position
         if position >= len(self._laws):
+            self._fresh += 1
             return False
         if self._laws[position] != law:
             self.refuse(f"the plain function draws {law} where its lifted run drew {self._laws[position]}")
@@ -153,12 +163,21 @@ class Continue:
         """The recorded value while there is one, then a fresh one."""
         if self._recorded(law.name):
             return self._values[self._position - 1]
-        fresh = law.sample(self._source, params, None if size is None else normal_size(size))
+        shape = None if size is None else normal_size(size)
+        fresh = None if self._steered is None else self._by_plan(law, params, shape)
+        if fresh is None:
+            fresh = law.sample(self._source, params, shape)
         if isinstance(fresh, np.ndarray):
             self.numbers += fresh.size
             return fresh
         self.numbers += 1
         return fresh if law.convert is None else law.convert(fresh)
+
+    def _by_plan(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
+        assert self._steered is not None
+        shape = shape or np.broadcast_shapes(*map(np.shape, params)) or None
+        drawn = self._steered(self._position + self._fresh - 1, law, params, shape)
+        return None if drawn is None else drawn[0]
 
     def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
         """The recorded element while there is one, then a fresh one."""

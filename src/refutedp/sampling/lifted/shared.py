@@ -81,6 +81,9 @@ class SharedNoise:
 
     __slots__ = ("_columns", "n")
 
+    steered = False
+    """Whether it has other laws than the mechanism asks for, and weights."""
+
     def __init__(self, n: int) -> None:
         self.n = n
         self._columns: dict[Key, tuple[Array, Array | None]] = {}
@@ -104,11 +107,21 @@ class SharedNoise:
             return None
         return fit.apply(params, self._standard(Key(position, law.name, shape), runs, source))
 
+    def of_one(
+        self, run: Array, source: Source
+    ) -> Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None]:
+        """The draws of one run."""
+        return lambda position, law, params, shape: self.draw(position, law, params, shape, run, source)
+
     def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
         """Standard noise for runs (None: for all) that have not drawn it yet."""
         count = self.n if runs is None else len(runs)
         size: Size = count if key.shape is None else (count, *key.shape)
         return np.asarray(LAWS[key.law].sample(source, _FITS[key.law].standard, size))
+
+    def put(self, key: Key, values: Array) -> None:
+        """Standard noise of all runs, for a draw that none has made yet."""
+        self._columns[key] = (values, None)
 
     def drawn(self) -> Iterator[tuple[Key, Array, Array | None]]:
         """Each draw with its standard noise, and which runs have it (None: all)."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,8 +30,8 @@ HALVINGS = 24
 """How far into either tail bins reach: to a quantile of 2 to the minus this."""
 FINE = 4
 """Bins to each halving of the tail."""
-SIDE = FINE * (HALVINGS - 1) + 1
-"""Bins on either side of the median."""
+WIDEST = 1 / 64
+"""No bin has more of the draws than this."""
 _BEYOND = 0.2
 """How much of each draw's plan is moved outwards, where rarer hits than those of the pilot are to be expected."""
 _CHANCE = 2.0
@@ -77,7 +78,16 @@ def _family(law: str) -> Quantiles | None:
     return _FAMILIES.get(law.rsplit(".", 1)[-1])
 
 
-_TAIL: Floats = 0.5 ** (HALVINGS - np.arange(SIDE, dtype=np.float64) / FINE)
+def _tail() -> Floats:
+    """Where the bins of one side end, by their quantiles, from the far end to the median."""
+    ends = 0.5 ** (HALVINGS - np.arange(FINE * (HALVINGS - 1) + 1) / FINE)
+    parts = [np.linspace(a, b, 1 + math.ceil((b - a) / WIDEST))[1:] for a, b in pairwise(ends.tolist())]
+    return np.concatenate([ends[:1], *parts])
+
+
+_TAIL = _tail()
+SIDE = len(_TAIL)
+"""Bins on either side of the median."""
 MASSES: Floats = np.concatenate([_TAIL[:1], np.diff(_TAIL), np.diff(_TAIL)[::-1], _TAIL[:1]])
 """The probability of each bin under the draw's own law, from the lowest bin to the highest."""
 _STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
@@ -106,6 +116,8 @@ class SteeredNoise(SharedNoise):
 
     __slots__ = ("_log_ratio", "_steered", "plan")
 
+    steered = True
+
     def __init__(self, n: int, plan: Plan, rng: np.random.Generator) -> None:
         super().__init__(n)
         self.plan = plan
@@ -130,7 +142,7 @@ class SteeredNoise(SharedNoise):
         log_ratio = np.zeros(len(rows))
         for element, chances in enumerate(table):
             rows[here, element] = _drawn(key.law, chances, len(here), source.generator)
-            log_ratio += np.log(chances / MASSES)[np.searchsorted(_edges(key.law), rows[:, element], side="right")]
+            log_ratio += np.log(chances / MASSES)[bins_of(key.law, rows[:, element])]
         self._log_ratio[slice(None) if runs is None else runs] += log_ratio
         return rows.reshape(values.shape)
 
@@ -160,32 +172,44 @@ def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
     >>> bool(plan.tables[Key(0, "laplace", None)][0, -SIDE:].sum() > 0.7)   # the upper half of the range
     True
     """
-    tables: dict[Key, Floats] = {}
-    total = float(worth.sum())
-    if total <= 0:
+    if worth.sum() <= 0:
         return Plan({})
     trust = 1 / (1 + _DOUBT / effective(worth))
+    return Plan({key: np.array([_planned(told, trust) for told in rows]) for key, rows in seen_in_bins(noise, worth)})
+
+
+def _planned(told: Floats, trust: float) -> Floats:
+    if told is MASSES:
+        return MASSES
+    aimed = (1 - _BEYOND) * told + _BEYOND * outwards(told)
+    return MASSES + (1 - _OWN) * trust * (aimed - MASSES)
+
+
+def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[Floats]]]:
+    """How often runs have each draw in each bin, each run counted as it is worth: a row for each element.
+
+    A row is `MASSES` where the draw does not matter, and draws of which no element matters are left out.
+    """
+    total = float(worth.sum())
     for key, values, filled in noise.drawn():
-        if _family(key.law) is None:
+        if _family(key.law) is None or total <= 0:
             continue
         worths = worth if filled is None else np.where(filled, worth, 0.0)
         used = np.flatnonzero(worths)
-        rows = values.reshape(len(values), -1)[used]
-        table = []
-        for element in range(rows.shape[1]):
-            bins = np.searchsorted(_edges(key.law), rows[:, element], side="right")
-            seen: Floats = np.bincount(bins, worths[used], len(MASSES)).astype(np.float64)
+        rows = []
+        for row in values.reshape(len(values), -1)[used].T:
+            seen = np.bincount(bins_of(key.law, row), worths[used], len(MASSES))
             # Runs that ended before this draw say nothing about it.
             told = (seen + (total - seen.sum()) * MASSES) / total
             distance = float(np.abs(np.cumsum(told - MASSES)).max())
-            if distance * math.sqrt(effective(worth)) < _CHANCE:
-                table.append(MASSES)
-                continue
-            aimed = (1 - _BEYOND) * told + _BEYOND * _outwards(told)
-            table.append(MASSES + (1 - _OWN) * trust * (aimed - MASSES))
-        if any(chances is not MASSES for chances in table):
-            tables[key] = np.array(table)
-    return Plan(tables)
+            rows.append(MASSES if distance * math.sqrt(effective(worth)) < _CHANCE else told)
+        if any(told is not MASSES for told in rows):
+            yield key, rows
+
+
+def bins_of(law: str, values: Floats) -> NDArray[np.int64]:
+    """The bin of each value of a standard law."""
+    return np.searchsorted(_edges(law), values, side="right")
 
 
 def effective(worth: Floats) -> float:
@@ -193,20 +217,19 @@ def effective(worth: Floats) -> float:
     return float(worth.sum() ** 2 / (worth**2).sum())
 
 
-def _outwards(seen: Floats) -> Floats:
+def outwards(seen: Floats) -> Floats:
     """What was seen in each bin, spread over it and all bins further out as the law itself would be.
 
     Where a few rare hits are seen, rarer ones are to be expected beyond them: none may be left without a chance.
     """
     spread = np.empty_like(seen)
-    kept = 1 - 0.5 ** (1 / FINE)
+    kept = (_TAIL - _STARTS[:SIDE])[::-1] / _TAIL[::-1]
     for side in (slice(SIDE, None), slice(SIDE - 1, None, -1)):
         left = 0.0
         out = np.empty(SIDE)
         for k, worth in enumerate(seen[side].tolist()):
             left += worth
-            out[k] = left * kept
+            out[k] = left * kept[k]
             left -= out[k]
-        out[-1] += left
         spread[side] = out
     return spread

@@ -57,7 +57,7 @@ def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng:
     with watching(*lifts):
         for start in range(0, n, chunk):
             noise = SteeredNoise(min(chunk, n - start), plan, rng)
-            first, second = (_hits(lift, (event,), noise, rng, known)[0] for lift in lifts)
+            first, second = (hits_on(lift, event, noise, rng, known) for lift in lifts)
             found += weigh_hits(noise.weights, first, second, plan.plain)
     return found
 
@@ -65,7 +65,12 @@ def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng:
 def plain_hits(lifts: tuple[Lift, Lift], event: Event, noise: SharedNoise, rng: np.random.Generator) -> list[Hits]:
     """Which pairs of runs on this noise lie in the event, on either side."""
     known: Known = {}
-    return [_hits(lift, (event,), noise, rng, known)[0] for lift in lifts]
+    return [hits_on(lift, event, noise, rng, known) for lift in lifts]
+
+
+def hits_on(lift: Lift, event: Event, noise: SharedNoise, rng: np.random.Generator, known: Known) -> Hits:
+    """Which runs of one lift on this noise lie in the event; see `_hits` for `known`."""
+    return np.asarray(_hits(lift, (event,), noise, rng, known)[0])
 
 
 def values_on(
