@@ -61,6 +61,7 @@ def report_html(result: Result) -> str:
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         test=None if evidence is None else method_words(evidence),
         steered=evidence is not None and evidence.steered is not None,
+        apart=evidence is not None and evidence.candidate.apart,
         ratio=_ratio(result),
         rates=() if evidence is None else facts.rates(evidence),
         percent=facts.percent,
