@@ -14,6 +14,7 @@ from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted
 from refutedp.sampling.lifted.builtin import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.column import wrap
+from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import Refused
 from refutedp.sampling.lifted.run import Deferred, Run
 from refutedp.sampling.lifted.scalar import Scalar
@@ -26,7 +27,7 @@ BUILTINS: dict[str, Any] = LIFTED_BUILTINS
 
 def new_run(n: int = N) -> tuple[Run, list[Deferred]]:
     deferred: list[Deferred] = []
-    return Run(Deferred(n, (), (), ()), deferred.append), deferred
+    return Run(Deferred(n, (), NOTHING), deferred.append), deferred
 
 
 def at(value: Any, index: int) -> Any:

@@ -13,8 +13,9 @@ from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.functions import stack_nested
 from refutedp.sampling.lifted.laws import Law, Size, Source
-from refutedp.sampling.lifted.run import Draw, Run
-from refutedp.sampling.lifted.scalar import Scalar
+from refutedp.sampling.lifted.record import Draw
+from refutedp.sampling.lifted.run import Run
+from refutedp.sampling.lifted.scalar import Scalar, retraced
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.surfaces import normal_size
 
@@ -47,8 +48,14 @@ class LiftedDrawer:
     def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
         """One column of draws; parameters may be numbers, arrays or columns."""
         run = self.run
-        array = run.recorded_array(law.name)
-        if array is not None:
+        array: Array | None
+        if run.recorded(law.name):
+            position = len(run.draws)
+            rows = run.record.rows(position)
+            if rows is not None:
+                run.draws.append(Draw(law.name, params, None, rows, run.epoch, law.convert))
+                return retraced(run, rows, law.convert is None)
+            array = run.record.taken(position)
             shape = array.shape[1:] or None
         else:
             shape = None

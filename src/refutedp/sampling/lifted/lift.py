@@ -21,6 +21,7 @@ from refutedp.sampling.lifted.laws import Source
 from refutedp.sampling.lifted.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.plain import copied_functions, equal_outputs, maker, outcome
+from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
 from refutedp.sampling.lifted.run import Deferred, Run
@@ -175,9 +176,11 @@ class Lift:
     def _one_by_one(self, start: Deferred, source: Source, shared: SharedNoise | None = None) -> Iterator[Any]:
         """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing."""
         ids = np.arange(start.n) if start.ids is None else start.ids
-        for number, values in enumerate(values_by_run(start.laws, start.recorded, start.n)):
+        record = start.record
+        arrays = tuple(record.taken(position) for position in range(len(record)))
+        for number, values in enumerate(values_by_run(record.laws, arrays, start.n)):
             one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
-            yield self._plain(Continue(start.laws, values, source, one))
+            yield self._plain(Continue(record.laws, values, source, one))
 
     def _is_scattered(self) -> bool:
         """Whether most runs take paths of their own, judged by a pilot whose seed is fixed.
@@ -216,7 +219,7 @@ class Lift:
         Parts of at most `at_most` runs go to `few`; those on a path that cannot be lifted go to `refused`, however
         many they are. To draw them all again instead would keep only samples in which the path is rare.
         """
-        waiting = [Deferred(n, (), (), ())]
+        waiting = [Deferred(n, (), NOTHING)]
         self._drawer.source = source
         self._drawer.shared = shared
         try:

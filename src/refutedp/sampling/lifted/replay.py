@@ -42,7 +42,7 @@ def recorded_draws(run: Run, index: int) -> list[Recorded]:
             law=draw.law,
             params=tuple([_at(p, index) for p in draw.params]),
             size=draw.size,
-            value=draw.array[rows[draw.epoch]],
+            value=draw.values()[rows[draw.epoch]],
             convert=draw.convert,
         )
         for draw in run.draws

@@ -13,21 +13,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted.record import Draw, Record
 from refutedp.sampling.lifted.refusal import Refused, line_of_mechanism
 
 MOST_VALUES = 64
 """A draw used as an index, a bound or a key splits the runs by value up to this many distinct values."""
-
-
-class Draw(NamedTuple):
-    """One call to the generator: `array` holds its values for the runs that were alive at `epoch`."""
-
-    law: str
-    params: tuple[Any, ...]
-    size: tuple[int, ...] | None
-    array: Array
-    epoch: int
-    convert: Callable[[Any], Any] | None
 
 
 class Deferred(NamedTuple):
@@ -35,8 +25,7 @@ class Deferred(NamedTuple):
 
     n: int
     decisions: tuple[Hashable, ...]
-    recorded: tuple[Array, ...]
-    laws: tuple[str, ...]
+    record: Record
     ids: Array | None = None
     """Which runs of the chunk they are; None: all of them."""
 
@@ -47,7 +36,9 @@ class Run:
     __slots__ = (
         "_composed",
         "_ids",
+        "_ids_epoch",
         "_known",
+        "_laws",
         "_position",
         "_steps",
         "choices",
@@ -56,9 +47,8 @@ class Run:
         "defer",
         "draws",
         "epoch",
-        "laws",
         "n",
-        "recorded",
+        "record",
         "refusal",
         "retracing",
         "stateful",
@@ -67,9 +57,10 @@ class Run:
     def __init__(self, start: Deferred, defer: Callable[[Deferred], None]) -> None:
         self.n = start.n
         self.decisions: list[Hashable] = list(start.decisions)
-        self.recorded = start.recorded
-        self.laws = start.laws
+        self.record = start.record
+        self._laws = start.record.laws
         self._ids = start.ids
+        self._ids_epoch = 0
         self.defer = defer
         self.draws: list[Draw] = []
         self.choices: list[Any] = []
@@ -152,20 +143,24 @@ class Run:
         """The function has returned: whoever splits the runs from now on would leave a part without its end."""
         self.closed = True
 
-    def recorded_array(self, law: str) -> Array | None:
-        """The values that the next draw had when its runs passed here before; None when it is new."""
+    def recorded(self, law: str) -> bool:
+        """Whether the runs made the next draw when they passed here before."""
         position = len(self.draws)
-        if position >= len(self.recorded):
-            return None
-        if self.laws[position] != law:
+        if position >= len(self.record):
+            return False
+        if self._laws[position] != law:
             self.stateful = True
             self.refuse("it does not draw the same noise twice on the same path: it keeps state between calls")
-        return self.recorded[position]
+        return True
+
+    def recorded_array(self, law: str) -> Array | None:
+        """The values that the next draw had when its runs passed here before; None when it is new."""
+        return self.record.taken(len(self.draws)) if self.recorded(law) else None
 
     @property
     def consistent(self) -> bool:
         """Whether the execution took up every decision and draw that its runs had recorded before."""
-        return self._position >= self._known and len(self.draws) >= len(self.recorded)
+        return self._position >= self._known and len(self.draws) >= len(self.record)
 
     def shrink(self, array: Array, epoch: int) -> Array:
         """Values of the runs alive at `epoch`, cut down to those alive now."""
@@ -173,15 +168,14 @@ class Run:
 
     def ids(self) -> Array | None:
         """Which runs of the chunk are alive now; None: all of them."""
-        if self.epoch == 0:
-            return self._ids
-        indices = self._since(0)
-        return indices if self._ids is None else self._ids.take(indices)
+        for step in self._steps[self._ids_epoch :]:
+            self._ids = step if self._ids is None else self._ids.take(step)
+        self._ids_epoch = self.epoch
+        return self._ids
 
     def rest(self) -> Deferred:
         """The runs that are alive now, with their draws so far: for plain calls to finish."""
-        laws = tuple([draw.law for draw in self.draws])
-        return Deferred(self.n, tuple(self.decisions), self.rows(np.arange(self.n)), laws, self.ids())
+        return Deferred(self.n, tuple(self.decisions), self._record(np.arange(self.n)), self.ids())
 
     def _since(self, epoch: int) -> Array:
         indices = self._composed.get(epoch)
@@ -200,25 +194,16 @@ class Run:
         rows.reverse()
         return rows
 
-    def rows(self, indices: Array) -> tuple[Array, ...]:
-        """The values of all draws so far, for the given runs of those alive now."""
-        taken: list[Array] = []
-        epoch = self.epoch
-        for draw in reversed(self.draws):
-            while epoch > draw.epoch:
-                epoch -= 1
-                indices = self._steps[epoch][indices]
-            taken.append(draw.array.take(indices, axis=0))
-        taken.reverse()
-        return tuple(taken)
+    def _record(self, indices: Array) -> Record:
+        """All draws so far, for the given runs of those alive now."""
+        return Record(tuple(self.draws), tuple(self._steps), indices)
 
     def _put_off(self, indices: Array, decision: Hashable) -> None:
         if self.closed:
             self.refuse("it returns an object whose form depends on drawn values")
-        laws = tuple([draw.law for draw in self.draws])
         alive = self.ids()
         ids = indices if alive is None else alive.take(indices)
-        self.defer(Deferred(len(indices), (*self.decisions, decision), self.rows(indices), laws, ids))
+        self.defer(Deferred(len(indices), (*self.decisions, decision), self._record(indices), ids))
 
     def _advance(self, indices: Array) -> None:
         self._steps.append(indices)

@@ -12,6 +12,7 @@ from refutedp.outputs import Array
 from refutedp.sampling.lifted import arithmetic
 from refutedp.sampling.lifted.base import check_constant
 from refutedp.sampling.lifted.column import Column
+from refutedp.sampling.lifted.record import Rows
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.single import SingleValue
 
@@ -256,6 +257,24 @@ def _later(run: Run, compute: Callable[[Any, Any], Any], left: Any, right: Any, 
     if depth > _DEEPEST:
         column.values()
     return column
+
+
+def retraced(run: Run, rows: Rows, numpy: bool) -> Scalar:
+    """A draw that was made before, its values not taken unless they are needed."""
+    column = Scalar.__new__(Scalar)
+    column.run = run
+    column._epoch = -1
+    column.uniform = False
+    column.kind = rows.dtype.kind
+    column.numpy = numpy
+    column._later = (_taken, rows, (run, run.epoch), 1)
+    return column
+
+
+def _taken(rows: Rows, where: tuple[Run, int]) -> Array:
+    run, epoch = where
+    values = rows.get()
+    return values if run.epoch == epoch else run.shrink(values, epoch)
 
 
 _DEEPEST = 64
