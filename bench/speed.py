@@ -3,7 +3,8 @@
 A point is one check at the paper's budgets: all pairs, 100,000 search runs a pair and side, 500,000 confirmation runs
 a side, on one core. "noise" is the time NumPy needs to draw the noise of exactly those runs, "loop" the time of
 calling the function for each of them, extrapolated from a part. All are processor time, so that neighbours on the
-machine do not count. With --hundred-million, only a check with 10^8 confirmation runs a side is measured.
+machine do not count; points and noise take turns, for the clock of a processor changes from second to second. With
+--hundred-million, only a check with 10^8 confirmation runs a side is measured.
 """
 
 from __future__ import annotations
@@ -83,33 +84,32 @@ def measure_point(name: str, repeats: int) -> dict[str, float]:
     built_in = next(b for b in PAPER if b.name == name)
     common = {**_common(built_in), "search_runs": SEARCH, "confirm_runs": CONFIRM}
     check(built_in.function, epsilon=EPSILON, **{**common, "search_runs": 1000, "confirm_runs": 1000})
-    point = _best(repeats, lambda: check(built_in.function, epsilon=EPSILON, **common))
+    noise = _noise(built_in.function, _sides(built_in))
+    point, drawn = _best_in_turn(repeats, lambda: check(built_in.function, epsilon=EPSILON, **common), noise)
     memory = _peak_memory()
     tests = np.round(np.arange(0.2, 2.5, 0.1), 1)
     curve = _best(2, lambda: sweep(built_in.function, claimed=CLAIMED, test=tests, **common))
     checks = sum(_best(2, lambda e=e: check(built_in.function, epsilon=e, **common)) for e in CLAIMED)  # type: ignore[misc]
-    raw = _raw(built_in.function, _sides(built_in), repeats)
-    return {"point": point, "memory": memory, "sweep": curve, "checks": checks, **raw}
+    loop = _loop(built_in.function, _sides(built_in))
+    return {"point": point, "noise": drawn, "loop": loop, "memory": memory, "sweep": curve, "checks": checks}
 
 
 def measure_array_style(name: str, repeats: int) -> dict[str, float]:
     function = next(f for f in ARRAY_STYLE if f.__name__ == name)
     check(function, epsilon=EPSILON, search_runs=1000, confirm_runs=1000, progress=False)
-    point = _best(
+    sides: list[Side] = [(data, {}) for pair in pairs_for(ALL_DIFFER) for data in (pair.d1, pair.d2)]
+    point, noise = _best_in_turn(
         repeats,
         lambda: check(function, epsilon=EPSILON, search_runs=SEARCH, confirm_runs=CONFIRM, progress=False),
+        _noise(function, sides),
     )
-    sides: list[Side] = [(data, {}) for pair in pairs_for(ALL_DIFFER) for data in (pair.d1, pair.d2)]
-    return {"point": point, **_raw(function, sides, repeats)}
+    return {"point": point, "noise": noise, "loop": _loop(function, sides)}
 
 
-def _raw(function: Callable[..., Any], sides: list[Side], repeats: int) -> dict[str, float]:
-    """The seconds of the noise and of the loop for the runs of a point."""
+def _runs(sides: list[Side]) -> list[tuple[Side, int]]:
+    """The sides of a point, and how often each runs; the longest ones are confirmed."""
     confirm = max(sides, key=lambda side: len(side[0]))
-    noise = sum(_noise(function, side, SEARCH, repeats) for side in sides)
-    noise += 2 * _noise(function, confirm, CONFIRM, repeats)
-    loop = sum(_loop(function, side, SEARCH) for side in sides) + 2 * _loop(function, confirm, CONFIRM)
-    return {"noise": noise, "loop": loop}
+    return [*((side, SEARCH) for side in sides), (confirm, 2 * CONFIRM)]
 
 
 def _peak_memory() -> float:
@@ -154,23 +154,35 @@ class _Counting:
         return draw
 
 
-def _noise(function: Callable[..., Any], side: Side, runs: int, repeats: int) -> float:
-    """Seconds NumPy takes to draw, in arrays of one draw for every run, what `runs` runs draw on average."""
-    counting = _Counting(0)
-    sample = 300
-    for _ in range(sample):
-        function(side[0], epsilon=EPSILON, rng=counting, **side[1])
+def _noise(function: Callable[..., Any], sides: list[Side], block: int = 50_000) -> Callable[[], None]:
+    """A call in which NumPy draws, in arrays, as many numbers of each law as the runs of a point draw on average."""
     rng = np.random.default_rng(0)
-    total = 0.0
-    for law, count in counting.draws.items():
-        given = dict(counting.calls[law])
-        draw = partial(getattr(rng, law), *given.pop("args"), **given, size=50_000)
-        each = _best(repeats, draw)
-        total += each * (count / sample) * runs / 50_000
-    return total
+    draws: list[tuple[Callable[..., Any], float]] = []
+    for side, runs in _runs(sides):
+        counting = _Counting(0)
+        sample = 300
+        for _ in range(sample):
+            function(side[0], epsilon=EPSILON, rng=counting, **side[1])
+        for law, count in counting.draws.items():
+            given = dict(counting.calls[law])
+            draw = partial(getattr(rng, law), *given.pop("args"), **given)
+            draws.append((draw, count / sample * runs))
+
+    def all_of_it() -> None:
+        for draw, numbers in draws:
+            whole, rest = divmod(round(numbers), block)
+            for _ in range(whole):
+                draw(size=block)
+            draw(size=rest)
+
+    return all_of_it
 
 
-def _loop(function: Callable[..., Any], side: Side, runs: int) -> float:
+def _loop(function: Callable[..., Any], sides: list[Side]) -> float:
+    return sum(_loop_of(function, side, runs) for side, runs in _runs(sides))
+
+
+def _loop_of(function: Callable[..., Any], side: Side, runs: int) -> float:
     rng = np.random.default_rng(0)
     part = 400
 
@@ -189,6 +201,12 @@ def _best(repeats: int, call: Callable[[], Any], clock: Callable[[], float] = ti
         call()
         times.append(clock() - start)
     return min(times)
+
+
+def _best_in_turn(repeats: int, *calls: Callable[[], Any]) -> list[float]:
+    """The least time of each of some calls that take turns."""
+    rounds = [[_best(1, call) for call in calls] for _ in range(repeats)]
+    return [min(times) for times in zip(*rounds, strict=True)]
 
 
 def measure_growth(runs: int, queries: int) -> dict[str, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from refutedp.claims import Claim
 from refutedp.records import Candidate, Counts, Event, Evidence, Steered
 from refutedp.sampling.pool import Pool, Task
-from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
+from refutedp.sampling.runner import CHUNK, Runner, Way, chunk_sizes
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 from refutedp.stats import anytime, fisher, ratio
@@ -129,7 +129,7 @@ def _confirm(
             for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
         ]
 
-    with closing(_in_batches(tasks, settings)) as batches:
+    with closing(_in_batches(tasks, settings, runner.way)) as batches:
         for size, parts in batches:
             process = process.update(reduce(add, (counts for (counts,) in parts)))
             done += size
@@ -155,10 +155,10 @@ def _confirm(
 
 
 def _in_batches(
-    tasks: Callable[[int, int], list[Task[T]]], settings: Settings
+    tasks: Callable[[int, int], list[Task[T]]], settings: Settings, way: Way
 ) -> Generator[tuple[int, list[T]], None, None]:
     """The size of each batch and what its tasks gave; those of the next batches are under way on other cores."""
-    sizes = list(_batches(settings))
+    sizes = list(_batches(settings, way))
     batches = [tasks(size, number) for number, size in enumerate(sizes)]
     results = Pool(settings.jobs, settings.engine).run([task for batch in batches for task in batch])
     try:
@@ -168,8 +168,10 @@ def _in_batches(
         results.close()
 
 
-def _batches(settings: Settings) -> Iterator[int]:
+def _batches(settings: Settings, way: Way) -> Iterator[int]:
     total = 2 * settings.confirm_runs
+    if settings.goal == "bound" and way != "scalar":
+        return anytime.batches(total, growth=anytime.ANYWAY)
     if settings.goal == "speed":
         return anytime.batches(total, first=anytime.FIRST_SOON, growth=anytime.SOON)
     return anytime.batches(total)
@@ -211,7 +213,7 @@ def _confirm_steered(
         ]
 
     try:
-        with closing(_in_batches(tasks, settings)) as batches:
+        with closing(_in_batches(tasks, settings, runner.way)) as batches:
             for size, parts in batches:
                 process = process.update(reduce(add, parts))
                 done += size

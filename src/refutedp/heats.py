@@ -26,7 +26,7 @@ from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer
 from refutedp.stats.pace import pace
 
 HEAT_STREAM = 12
-HEATS = ((6, 1), (3, 2))
+HEATS = ((6, 1), (2, 2))
 """How many pairs are in each heat, and on how many fresh runs in units of the search runs."""
 LAST_CONTENDERS = 8
 """Events in every heat but the first: the fewer, the less luck has to be paid for."""

@@ -31,6 +31,8 @@ LARGEST_BATCH = 200_000
 GROWTH = 0.5
 SOON = 0.05
 """Where each run counts, batches start at `FIRST_SOON` and grow by `SOON`: they cost time, and stop sooner."""
+ANYWAY = 1.0
+"""Where all runs are made anyway, batches only say when it was decided, and double."""
 
 
 class EProcess(Protocol):

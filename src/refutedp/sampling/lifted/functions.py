@@ -246,6 +246,7 @@ _REDUCTIONS: tuple[Any, ...] = (
     *(np.any, np.all, np.count_nonzero, np.ptp),
 )
 FUNCTIONS |= {function: _reduction(function) for function in _REDUCTIONS}
+FUNCTIONS |= {np.amax: FUNCTIONS[np.max], np.amin: FUNCTIONS[np.min]}
 FUNCTIONS |= {function: _along(function, -1) for function in (np.sort, np.argsort, np.diff)}
 FUNCTIONS |= {function: _along(function, None) for function in (np.cumsum, np.cumprod)}
 FUNCTIONS |= {function: _like(function) for function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)}

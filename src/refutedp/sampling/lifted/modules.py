@@ -18,6 +18,8 @@ from refutedp.sampling.lifted.builtin import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.column import wrap
 from refutedp.sampling.lifted.draws import LiftedDrawer
 from refutedp.sampling.lifted.functions import FUNCTIONS, holds_column, stack_nested
+from refutedp.sampling.lifted.rows import knows, over_columns
+from refutedp.sampling.lifted.scalar import Scalar
 from refutedp.sampling.lifted.surfaces import Drawer, GeneratorSurface, LegacySurface, StandardSurface
 
 
@@ -150,6 +152,7 @@ _STANDARD: Any = vars(random)["_inst"]
 def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
     """A NumPy function that first stacks lists of columns, as `np.asarray` would stack the numbers."""
     first_is_sequence = real in (np.concatenate, np.stack, np.hstack)
+    of_columns = knows(real) and real not in (np.any, np.all)
 
     def call(*args: Any, **keywords: Any) -> Any:
         if not any(type(arg) in (list, tuple) for arg in args):
@@ -158,6 +161,8 @@ def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
             if holds_column(args[0]):
                 return FUNCTIONS[real](*args, **keywords)
             return real(*args, **keywords)
+        if of_columns and len(args) == 1 and not keywords and _drawn_floats(args[0]):
+            return wrap(args[0][0].run, over_columns(real, [column.values() for column in args[0]]))
         stacked = [stack_nested(arg) for arg in args]
         lifted = any(s is not a for s, a in zip(stacked, args, strict=True))
         if lifted or any(holds_column(arg) for arg in args):
@@ -165,6 +170,11 @@ def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
         return real(*stacked, **keywords)
 
     return call
+
+
+def _drawn_floats(values: Any) -> bool:
+    """Whether these are a few drawn floats, of which a table need not be made."""
+    return 2 <= len(values) <= 100 and all(type(value) is Scalar and value.kind == "f" for value in values)
 
 
 class ModuleProxy:

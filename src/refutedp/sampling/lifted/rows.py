@@ -5,7 +5,7 @@ Only reductions that give the same in any order are taken so; sums are not, for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,29 +30,43 @@ def over_rows(function: Callable[..., Any], table: Array, keywords: dict[str, An
     """`function` of each row of a table."""
     width, kind = table.shape[1], table.dtype.kind
     if not keywords and width > 1:
-        if function in _POSITIONS and width <= _FEW_FOR_POSITIONS and kind in "if":
-            return _positions(function, table)
-        kinds = "b" if function in (np.any, np.all) else "bif"
-        if function in _BY_COLUMN and width <= _FEW_COLUMNS and kind in kinds:
-            ufunc = _BY_COLUMN[function]
-            result = ufunc(table[:, 0], table[:, 1])
-            for column in range(2, width):
-                ufunc(result, table[:, column], out=result)
-            return result
+        few = _FEW_FOR_POSITIONS if function in _POSITIONS else _FEW_COLUMNS
+        kinds = "b" if function in (np.any, np.all) else "if" if function in _POSITIONS else "bif"
+        if width <= few and kind in kinds and knows(function):
+            return over_columns(function, list(table.T))
     return function(table, axis=1, **keywords)
 
 
-def _positions(function: Callable[..., Any], table: Array) -> Any:
+def knows(function: Any) -> bool:
+    """Whether `over_columns` takes the function."""
+    return function in _POSITIONS or function in _BY_COLUMN
+
+
+def over_columns(function: Callable[..., Any], columns: Sequence[Array]) -> Any:
+    """`function` of the rows that equally long columns of one type make up, of two to 127 of them.
+
+    >>> over_columns(np.argmax, [np.array([0.5, 2.5]), np.array([1.5, 2.0])])
+    array([1, 0])
+    """
+    if function in _POSITIONS:
+        return _positions(function, columns)
+    ufunc = _BY_COLUMN[function]
+    result = ufunc(columns[0], columns[1])
+    for column in columns[2:]:
+        ufunc(result, column, out=result)
+    return result
+
+
+def _positions(function: Callable[..., Any], columns: Sequence[Array]) -> Any:
     """The first position of the extreme of each row."""
     beats, extreme = _POSITIONS[function]
-    best = table[:, 0].copy()
-    position = np.zeros(len(table), dtype=np.int8)
-    for column in range(1, table.shape[1]):
-        values = table[:, column]
+    best = columns[0].copy()
+    position = np.zeros(len(best), dtype=np.int8)
+    for number, values in enumerate(columns[1:], start=1):
         # Positions grow, so the larger of two is the one found last.
-        np.maximum(position, beats(values, best).view(np.int8) * np.int8(column), out=position)
+        np.maximum(position, beats(values, best).view(np.int8) * np.int8(number), out=position)
         extreme(best, values, out=best)
-    if table.dtype.kind == "f" and np.isnan(best).any():
+    if best.dtype.kind == "f" and np.isnan(best).any():
         # NumPy takes NaN for the extreme; comparisons do not.
-        return function(table, axis=1)
+        return function(np.stack(columns, axis=1), axis=1)
     return position.astype(np.int64)

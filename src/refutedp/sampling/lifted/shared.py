@@ -36,9 +36,12 @@ class Fit:
 
 
 def _moved(params: Params, noise: Array) -> Array:
-    values: Array = params[1] * noise
-    # In place: the memory of one column more costs as much as the sum.
-    values += params[0]
+    location, scale = params
+    values: Array = scale * noise
+    # Standard noise has no negative zeros, so that to add zero would change nothing.
+    if type(location) not in (float, int) or location != 0:
+        # In place: the memory of one column more costs as much as the sum.
+        values += location
     return values
 
 
