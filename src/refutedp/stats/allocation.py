@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from refutedp.records import Counts, Level
 from refutedp.stats.tails import log_binomial_upper
 
+_NEAR_ONE = 0.99
+"""Beyond, what is left to one has too few digits, and is found on its own."""
+
 
 def log_p_value(counts: Counts, epsilon: float) -> float:
     """log of a valid p-value for H0: P1 <= e^epsilon P2, at every sample size (random allocation).
@@ -51,7 +54,12 @@ def lower_bounds(
     from scipy import special
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        q = special.betaincinv(np.maximum(x, 1), y + 1.0, significance)
-        rest = special.betainccinv(y + 1.0, np.maximum(x, 1), significance)
+        hits, others = np.maximum(x, 1), y + 1.0
+        q = special.betaincinv(hits, others, significance)
+        rest = 1 - q
+        near = q > _NEAR_ONE
+        if near.any():
+            level = np.broadcast_to(significance, q.shape)[near]
+            rest[near] = special.betainccinv(others[near], hits[near], level)
         bound = np.log(q) - np.log(rest) - math.log(share / (1 - share))
     return np.where(x > 0, bound, -np.inf)
