@@ -104,7 +104,8 @@ class Lift:
             self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
             for run, output in finished:
                 for index in range(run.n):
-                    self._replay(run, output, index)
+                    # Runs of one path execute the same code, unless they chose differently on it.
+                    self._replay(run, output, index, watched=index == 0 or bool(run.choices))
                 self._prove_path(run, output, replayed=True)
         self.proven = True
 
@@ -336,9 +337,9 @@ class Lift:
                 outputs.append(Raised(type(error).__name__))
         return outputs
 
-    def _replay(self, run: Run, output: Any, index: int) -> None:
+    def _replay(self, run: Run, output: Any, index: int, *, watched: bool = True) -> None:
         expected = example(output, index)
-        got = self._plain(Replay(recorded_draws(run, index)), self._watch)
+        got = self._plain(Replay(recorded_draws(run, index)), self._watch if watched else None)
         if self._watch.complaint is not None:
             raise CannotLift(self._watch.complaint)
         if not equal_outputs(got, expected):
