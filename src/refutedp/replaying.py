@@ -92,7 +92,7 @@ def recheck(
 
     >>> from refutedp.mechanisms import histogram
     >>> at_least = {"event": "interval", "of": {"feature": "value", "path": [0]}, "low": 2.0, "high": None}
-    >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000).verdict
+    >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000, seed=1).verdict
     <Verdict.NOT_FOUND: 'not found'>
     """
     chosen = settings_from(settings, dict(options), also=_RECHECK_KEYWORDS)
