@@ -6,6 +6,7 @@ Weights are gathered in bins, so that ten million pairs of runs take no more roo
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -127,6 +128,14 @@ def no_hits(plain: float) -> WeightedHits:
     return WeightedHits(0, plain, np.zeros((3, BINS)))
 
 
+def lower_ends(ends: Floats, bins: NDArray[np.int64]) -> Floats:
+    """The smallest weight in each of some bins, `ends` being the largest ones of all; nothing in the last."""
+    return np.where(bins < BINS - 1, ends[np.minimum(bins + 1, BINS - 1)], 0.0)
+
+
+@functools.lru_cache(maxsize=32)
 def upper_ends(plain: float) -> Floats:
     """The largest weight in each bin."""
-    return np.asarray(np.exp(-STEP * np.arange(BINS)) / plain)
+    ends = np.asarray(np.exp(-STEP * np.arange(BINS)) / plain)
+    ends.flags.writeable = False
+    return ends

@@ -114,11 +114,12 @@ def test_few_runs_are_steered_as_many_are(name):
     runner = runner_of(function, length)
     plan = plan_of(runner, event)
     many = runner.steered(event, plan, 60_000, np.random.SeedSequence(8))
-    parts = [runner.steered(event, plan, 5, np.random.SeedSequence([8, part])) for part in range(2000)]
+    parts = [runner.steered(event, plan, 5, np.random.SeedSequence([8, part])) for part in range(300)]
     hits = sum(part.hits[0] for part in parts)
     rate = many.hits[0] / many.pairs
-    assert rate > 0.1
-    assert abs(hits / 10_000 - rate) < 5 * math.sqrt(rate * (1 - rate) * (1 / 10_000 + 1 / 60_000))
+    (plain,) = runner.count((event,), 60_000, 0.5, np.random.SeedSequence(9))
+    assert rate > 0.1 and rate > 2 * plain.x / plain.n_x
+    assert abs(hits / 1500 - rate) < 5 * math.sqrt(rate * (1 - rate) * (1 / 1500 + 1 / 60_000))
 
 
 def test_a_plan_that_is_wrong_only_costs():

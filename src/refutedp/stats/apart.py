@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from refutedp.claims import Tangent
 from refutedp.stats.steered import SteeredProcess
-from refutedp.weights import upper_ends
+from refutedp.weights import lower_ends, upper_ends
 from refutedp.weights_apart import ApartHits, no_runs
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -43,7 +43,7 @@ def log_wealths(hits: ApartHits, line: Tangent, share: float, stakes: Stakes) ->
     stake = part * (1 - share * kept) / (line.slope + part * line.intercept)
     back = stake * line.slope / part
     seen = np.flatnonzero(hits.table)
-    least = np.append(upper_ends(hits.plain)[1:], 0.0)[seen]
+    least = lower_ends(upper_ends(hits.plain), seen)
     found = hits.table[seen]
     first = np.log(kept[:, None] + (stake / share)[:, None] * least) @ found + (hits.n_x - found.sum()) * np.log(kept)
     with np.errstate(divide="ignore"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from refutedp.claims import Tangent
 from refutedp.stats.steered import SteeredProcess
-from refutedp.weights import WeightedHits, no_hits, upper_ends
+from refutedp.weights import WeightedHits, lower_ends, no_hits, upper_ends
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -35,15 +35,14 @@ def log_wealths(hits: WeightedHits, line: Tangent, parts: Floats) -> Floats:
     A hit on d1 only is paid at the lower end of its bin, every loss at the upper end; weights beyond the last bin,
     smaller than e^-40, are not paid at all.
     """
-    most = upper_ends(hits.plain)
-    least = np.append(most[1:], 0.0)
-    payoffs = (least, most * (1 - line.slope) if line.slope >= 1 else least * (1 - line.slope), -line.slope * most)
+    ends = upper_ends(hits.plain)
     stakes = parts / (line.slope / hits.plain + line.intercept)
     rest = hits.pairs - float(hits.table.sum())
     wealth = rest * np.log1p(-stakes * line.intercept)
-    for counts, payoff in zip(hits.table, payoffs, strict=True):
+    for counts, payoff in zip(hits.table, (1.0, 1 - line.slope, -line.slope), strict=True):
         seen = np.flatnonzero(counts)
-        gains = stakes[:, None] * (payoff[seen] - line.intercept)[None]
+        weights = ends[seen] if payoff < 0 else lower_ends(ends, seen)
+        gains = stakes[:, None] * (payoff * weights - line.intercept)[None]
         wealth = wealth + (counts[seen] * np.log1p(gains)).sum(axis=1)
     return np.asarray(wealth)
 
