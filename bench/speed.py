@@ -3,7 +3,7 @@
 A point is one check at the paper's budgets: all pairs, 100,000 search runs a pair and side, 500,000 confirmation runs
 a side, on one core. "noise" is the time NumPy needs to draw the noise of exactly those runs, "loop" the time of
 calling the function for each of them, extrapolated from a part. All are processor time, so that neighbours on the
-machine do not count; points and noise take turns, for the clock of a processor changes from second to second. With
+machine do not count; what is compared takes turns, for the clock of a processor changes from second to second. With
 --hundred-million, only a check with 10^8 confirmation runs a side is measured.
 """
 
@@ -88,10 +88,13 @@ def measure_point(name: str, repeats: int) -> dict[str, float]:
     point, drawn = _best_in_turn(repeats, lambda: check(built_in.function, epsilon=EPSILON, **common), noise)
     memory = _peak_memory()
     tests = np.round(np.arange(0.2, 2.5, 0.1), 1)
-    curve = _best(2, lambda: sweep(built_in.function, claimed=CLAIMED, test=tests, **common))
-    checks = sum(_best(2, lambda e=e: check(built_in.function, epsilon=e, **common)) for e in CLAIMED)  # type: ignore[misc]
+    curve, *checks = _best_in_turn(
+        repeats,
+        lambda: sweep(built_in.function, claimed=CLAIMED, test=tests, **common),
+        *(partial(check, built_in.function, epsilon=claimed, **common) for claimed in CLAIMED),
+    )
     loop = _loop(built_in.function, _sides(built_in))
-    return {"point": point, "noise": drawn, "loop": loop, "memory": memory, "sweep": curve, "checks": checks}
+    return {"point": point, "noise": drawn, "loop": loop, "memory": memory, "sweep": curve, "checks": sum(checks)}
 
 
 def measure_array_style(name: str, repeats: int) -> dict[str, float]:
