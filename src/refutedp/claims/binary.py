@@ -28,12 +28,12 @@ class Coins:
 
 def coins(logit_p: Floats, logit_q: Floats) -> Coins:
     """Coins whose heads have these log odds."""
-    return Coins(
-        -np.logaddexp(0.0, -logit_p),
-        -np.logaddexp(0.0, logit_p),
-        -np.logaddexp(0.0, -logit_q),
-        -np.logaddexp(0.0, logit_q),
-    )
+    return Coins(*_log_sides(logit_p), *_log_sides(logit_q))
+
+
+def _log_sides(logit: Floats) -> tuple[Floats, Floats]:
+    """log P and log(1 - P) of a coin with these log odds."""
+    return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
 
 
 def divergence(pair: Coins, alpha: Floats) -> Floats:
@@ -57,9 +57,10 @@ def largest_logit(logit_q: Floats, alpha: Floats, bound: Floats) -> Floats:
     low = logit_q.astype(np.float64).copy()
     # Within the border log(P/Q) <= bound alpha/(alpha - 1) - log(Q)/alpha, and the odds of 1 - P are bounded alike.
     high = np.full_like(low, 750.0)
+    log_q, log_not_q = _log_sides(logit_q)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        inside = divergence(coins(middle, logit_q), alpha) <= bound
+        inside = divergence(Coins(*_log_sides(middle), log_q, log_not_q), alpha) <= bound
         low = np.where(inside, middle, low)
         high = np.where(inside, high, middle)
     return high

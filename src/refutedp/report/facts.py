@@ -115,7 +115,7 @@ def allowed_words(claim: Claim, rate: float) -> str:
     return f"At that rate on d2, the claim ({claim}) allows at most {percent(claim.largest(rate))} on d1."
 
 
-def certified_curve(evidence: Evidence, claim: Claim, points: int = 40) -> list[tuple[float, float, float]]:
+def certified_curve(evidence: Evidence, claim: Claim, points: int = 24) -> list[tuple[float, float, float]]:
     """(epsilon, certified delta, claimed delta) from zero to where the certified delta ends.
 
     All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim. Steered
