@@ -109,10 +109,12 @@ def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     piloted = pilots(runner, moved, claim, settings, plan, tick)
     if piloted is None:
         return plain
+    budget = 2 * settings.confirm_runs / (math.log(1 / settings.significance) + _SLACK)
     pairs, other = piloted.pairs(), apart(piloted)
-    found = pairs if other is None or pairs.runs_needed <= other.runs_needed else other
-    needed = (math.log(1 / settings.significance) + _SLACK) * found.runs_needed
-    if needed > 2 * _HOPE * settings.confirm_runs:
+    # Once they have convicted, pairs go on to certify a little more.
+    enough = settings.goal == "bound" and pairs.runs_needed <= budget
+    found = pairs if other is None or enough or pairs.runs_needed <= other.runs_needed else other
+    if found.runs_needed > _HOPE * budget:
         return plain
     steered = replace(moved, share=found.share, tangent=found.line, steered=True, apart=found is other)
     return Aimed(runner, steered, found)
