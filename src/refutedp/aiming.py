@@ -23,7 +23,7 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats import twins
 from refutedp.stats.verdict import is_ratio
 from refutedp.stats.weighted import start_weighted
-from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, pilots, steering
+from refutedp.steering import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, pilots
 from refutedp.steering_apart import ApartSteering, apart
 
 _RUNS_PER_SCORE = 60.0
@@ -151,17 +151,17 @@ def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
         return plain
     line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
     candidate = replace(candidate, share=0.5, tangent=line, steered=True)
-    found = steering(runner, candidate, claim, settings, tick=tick)
-    if found is None:
+    piloted = pilots(runner, candidate, claim, settings, tick=tick)
+    if piloted is None:
         return plain
-    found = _sharpest(found, settings)
+    found = _sharpest(piloted.pairs(), settings)
     steered = [(found, candidate.event)]
     beyond = _further(runner, candidate.event, found, settings, tick)
     if beyond is not None:
         further_out = replace(candidate, event=beyond.event, tangent=found.line)
-        moved = steering(runner, further_out, claim, settings, beyond.plan, tick)
+        moved = pilots(runner, further_out, claim, settings, beyond.plan, tick)
         if moved is not None:
-            steered.append((_sharpest(moved, settings), beyond.event))
+            steered.append((_sharpest(moved.pairs(), settings), beyond.event))
     best, event = max(steered, key=lambda one: _bound_of(one[0], settings))
     if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain

@@ -123,19 +123,6 @@ def _silent(_: int) -> None:
     """Nobody wants to know that a pilot is done."""
 
 
-def steering(
-    runner: Runner,
-    candidate: Candidate,
-    claim: Claim,
-    settings: Settings,
-    plan: Plan = NO_PLAN,
-    tick: Callable[[int], None] = _silent,
-) -> Steering | None:
-    """How to steer pairs of runs towards the candidate's event; None when it is too rare to be seen."""
-    piloted = pilots(runner, candidate, claim, settings, plan, tick)
-    return None if piloted is None else piloted.pairs()
-
-
 def pilots(
     runner: Runner,
     candidate: Candidate,

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.sampling.test_steered_runs import CASES, plan_of, runner_of
+from tests.sampling.test_steered_runs import CASES, assert_same_rates, plan_of, runner_of
 
 from refutedp.sampling.lifted.apart import ApartPlan
 from refutedp.sampling.lifted.laws import LAWS, Source
@@ -39,11 +39,7 @@ def test_weighed_they_are_plain_runs(name):
     assert plan.towards.tables and bool(plan.away.tables) != never
     steered = runner.apart(event, plan, 200_000, np.random.SeedSequence(1))
     (plain,) = runner.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
-    for rate, error, hits, runs in zip(
-        steered.rates, steered.spreads, (plain.x, plain.y), (plain.n_x, plain.n_y), strict=True
-    ):
-        seen = hits / runs
-        assert abs(rate - seen) <= 5 * math.hypot(error, math.sqrt(seen * (1 - seen) / runs))
+    assert_same_rates(steered, plain)
     # Towards the event on d1, and away from it on d2.
     assert steered.counts.x / steered.n_x > 5 * plain.x / plain.n_x
     assert never or steered.counts.y / steered.n_y < 0.8 * plain.y / plain.n_y

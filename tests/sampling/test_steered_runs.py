@@ -90,6 +90,15 @@ def plan_of(runner, event, seed=0):
     return plan
 
 
+def assert_same_rates(steered, plain):
+    """Weighted rates are those of plain runs, within five standard errors."""
+    for rate, error, hits, runs in zip(
+        steered.rates, steered.spreads, (plain.x, plain.y), (plain.n_x, plain.n_y), strict=True
+    ):
+        seen = hits / runs
+        assert abs(rate - seen) <= 5 * math.hypot(error, math.sqrt(seen * (1 - seen) / runs))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_weighed_they_are_plain_runs(name):
     function, length, event = CASES[name]
@@ -98,11 +107,7 @@ def test_weighed_they_are_plain_runs(name):
     assert plan.tables
     steered = runner.steered(event, plan, 100_000, np.random.SeedSequence(1))
     (plain,) = runner.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
-    for rate, error, hits, runs in zip(
-        steered.rates, steered.spreads, (plain.x, plain.y), (plain.n_x, plain.n_y), strict=True
-    ):
-        seen = hits / runs
-        assert abs(rate - seen) <= 5 * math.hypot(error, math.sqrt(seen * (1 - seen) / runs))
+    assert_same_rates(steered, plain)
     assert steered.hits[0] > 100_000 * plain.x / plain.n_x
 
 

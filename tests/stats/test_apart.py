@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stats.test_weighted import assert_hardly_ever_rejects, assert_rejects_and_bounds
 
 from refutedp.claims import Tangent
 from refutedp.stats.apart import best_stake, log_wealths, start_apart
@@ -79,31 +80,14 @@ def test_weighted_rates_are_the_real_ones():
 
 
 def test_a_claim_on_its_border_is_hardly_ever_rejected():
-    alpha, simulations = 0.05, 1000
     rng = np.random.default_rng(2)
-    line = Tangent(1.3, 0.0)
-    start = started(rng, line)
-    alarms = 0
-    for _ in range(simulations):
-        process = start
-        for _ in range(4):
-            process = process.update(sample(rng, 400, ratio=1.3))
-        alarms += process.rejects(alpha)
-    assert alarms / simulations <= alpha + 4 * math.sqrt(alpha * (1 - alpha) / simulations)
+    assert_hardly_ever_rejects(started(rng, Tangent(1.3, 0.0)), lambda: sample(rng, 400, ratio=1.3))
 
 
 def test_a_broken_claim_is_rejected_and_its_bound_holds():
     rng = np.random.default_rng(3)
     start = started(rng, Tangent(1.3, 0.0))
-    missed = 0
-    for _ in range(100):
-        process = start.update(sample(rng, 20_000, ratio=1.7))
-        assert process.rejects(0.001)
-        bound = process.epsilon_lower_bound(0.95)
-        missed += bound > math.log(1.7)
-        assert math.log(1.3) < bound
-    # Binomial(100, 0.05) exceeds 14 with probability 1e-4.
-    assert missed <= 14
+    assert_rejects_and_bounds(start, lambda: sample(rng, 20_000, ratio=1.7), real=1.7)
 
 
 def test_the_best_stake_grows_as_fast_as_it_says():

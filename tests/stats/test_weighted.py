@@ -76,31 +76,40 @@ def test_weighted_rates_are_the_real_ones():
         assert error < math.sqrt(real / 200_000) / 5
 
 
-def test_a_claim_on_its_border_is_hardly_ever_rejected():
-    alpha, simulations = 0.05, 1000
-    rng = np.random.default_rng(2)
-    start = start_weighted(Tangent(2.0, 0.0), sample(rng, 20_000, ratio=3.0))
+def assert_hardly_ever_rejects(start, batch, alpha=0.05, simulations=1000):
+    """An e-process that looks four times at batches from the border of its claim."""
     alarms = 0
     for _ in range(simulations):
         process = start
         for _ in range(4):
-            process = process.update(sample(rng, 300, ratio=2.0))
+            process = process.update(batch())
         alarms += process.rejects(alpha)
     assert alarms / simulations <= alpha + 4 * math.sqrt(alpha * (1 - alpha) / simulations)
+
+
+def assert_rejects_and_bounds(start, batch, real):
+    """An e-process that looks once at enough runs of this real ratio, a hundred times."""
+    missed = 0
+    for _ in range(100):
+        process = start.update(batch())
+        assert process.rejects(0.001)
+        bound = process.epsilon_lower_bound(0.95)
+        missed += bound > math.log(real)
+        assert math.log(start.line.slope) < bound
+    # Binomial(100, 0.05) exceeds 14 with probability 1e-4.
+    assert missed <= 14
+
+
+def test_a_claim_on_its_border_is_hardly_ever_rejected():
+    rng = np.random.default_rng(2)
+    start = start_weighted(Tangent(2.0, 0.0), sample(rng, 20_000, ratio=3.0))
+    assert_hardly_ever_rejects(start, lambda: sample(rng, 300, ratio=2.0))
 
 
 def test_a_broken_claim_is_rejected_and_its_bound_holds():
     rng = np.random.default_rng(3)
     start = start_weighted(Tangent(2.0, 0.0), sample(rng, 20_000, ratio=3.0))
-    missed = 0
-    for _ in range(100):
-        process = start.update(sample(rng, 80_000, ratio=3.0))
-        assert process.rejects(0.001)
-        bound = process.epsilon_lower_bound(0.95)
-        missed += bound > math.log(3)
-        assert math.log(2) < bound
-    # Binomial(100, 0.05) exceeds 14 with probability 1e-4.
-    assert missed <= 14
+    assert_rejects_and_bounds(start, lambda: sample(rng, 80_000, ratio=3.0), real=3.0)
 
 
 def test_without_hits_nothing_is_said():

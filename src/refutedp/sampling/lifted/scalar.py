@@ -241,12 +241,7 @@ def _later(run: Run, compute: Callable[[Any, Any], Any], left: Any, right: Any, 
 
     Used while a path is retraced: its decisions are known, so most of what led to them is never looked at again.
     """
-    column = Scalar.__new__(Scalar)
-    column.run = run
-    column._epoch = -1
-    column.uniform = False
-    column.kind = kind
-    column.numpy = numpy
+    column = _uncomputed(run, kind, numpy)
     depth = 1
     # Written out, for this is most of what a retraced step costs.
     if type(left) is Scalar and left._epoch < 0:
@@ -259,14 +254,19 @@ def _later(run: Run, compute: Callable[[Any, Any], Any], left: Any, right: Any, 
     return column
 
 
-def retraced(run: Run, rows: Rows, numpy: bool) -> Scalar:
-    """A draw that was made before, its values not taken unless they are needed."""
+def _uncomputed(run: Run, kind: str, numpy: bool) -> Scalar:
     column = Scalar.__new__(Scalar)
     column.run = run
     column._epoch = -1
     column.uniform = False
-    column.kind = rows.dtype.kind
+    column.kind = kind
     column.numpy = numpy
+    return column
+
+
+def retraced(run: Run, rows: Rows, numpy: bool) -> Scalar:
+    """A draw that was made before, its values not taken unless they are needed."""
+    column = _uncomputed(run, rows.dtype.kind, numpy)
     column._later = (_taken, rows, (run, run.epoch), 1)
     return column
 
