@@ -109,12 +109,12 @@ def power(run: Run, base: Any, exponent: Any) -> Array:
 
 
 def numpy_power(run: Run, base: Any, exponent: Any) -> Array:
-    """`**` of NumPy's scalars.
+    """`**` of NumPy's scalars, which is that of the C library for floats.
 
-    Given one exponent for all, np.power squares by multiplying, which differs from a scalar's `**` in the last bit
-    of one value in a thousand; so every run is given its own.
+    np.power of an array is not: it squares by multiplying, and some processors have a faster way for the rest, which
+    differs in the last bit of one value in twenty.
     """
     guard_exponent(run, base, exponent)
-    own = np.array(np.broadcast_to(exponent, (run.n,)))
-    result: Array = np.power(np.broadcast_to(base, (run.n,)), own)
+    floats = "f" in {np.asarray(base).dtype.kind, np.asarray(exponent).dtype.kind}
+    result: Array = (np.float_power if floats else np.power)(base, exponent)
     return result
