@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from refutedp.adapted import own_of
@@ -153,32 +153,60 @@ def sweep(
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
     tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
-    points: list[Point] = []
-    efforts: list[Effort] = []
-    notes: dict[str, None] = {}
     # A curve says nothing of rounding, so it is not looked for.
     searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
+    curves: dict[int, _Curve] = {}
+    promising: dict[tuple[Any, ...], frozenset[int]] = {}
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        for value in claims:
-            prepared = prepare(described, PureDP(value), adjacency, args, pairs, inputs, chosen, report)
-            notes.update(dict.fromkeys(prepared.notes))
-            found = search(prepared, PureDP(value), RatioClaimScorer(value), searched, report)
-            efforts.append(Effort(found.pairs, found.events, found.runs, 2 * chosen.confirm_runs))
-            if found.candidate is None or found.runner is None:
-                raise UsageError(
-                    f"{described.name}() gives one and the same output always: there is no curve to draw"
-                )
-            (counts,) = count_fresh(found.runner, [found.candidate], chosen, report)
-            bound = ratio.epsilon_lower_bound(counts, 1 - chosen.significance)
-            points += [Point(value, t, weigh(found.candidate, counts, t, chosen, bound)) for t in tests]
+        # From the largest claim on, for little noise shows best which pairs have a chance.
+        for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
+            claim = PureDP(claims[place])
+            prepared = prepare(described, claim, adjacency, args, pairs, inputs, chosen, report)
+            inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
+            known = promising.get(inputs_tried, frozenset())
+            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known)
+            promising[inputs_tried] = known | found.promising
+            curves[place] = _curve(found, prepared, claim, tests, chosen, report)
+    in_order = [curves[place] for place in range(len(claims))]
     return Sweep(
         described.name,
         str(adjacency),
-        tuple(points),
-        tuple(efforts),
+        tuple(point for curve in in_order for point in curve.points),
+        tuple(curve.effort for curve in in_order),
         chosen,
-        tuple(notes),
+        tuple(dict.fromkeys(note for curve in in_order for note in curve.notes)),
         origin_of(described.function),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The points of one claimed epsilon."""
+
+    points: tuple[Point, ...]
+    effort: Effort
+    notes: tuple[str, ...]
+
+
+def _curve(
+    found: Found,
+    prepared: Prepared,
+    claim: PureDP,
+    tests: Sequence[float],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> _Curve:
+    """What one set of fresh runs says of every test epsilon."""
+    if found.candidate is None or found.runner is None:
+        raise UsageError(
+            f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
+        )
+    (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
+    bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
+    return _Curve(
+        tuple(Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests),
+        Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs),
+        prepared.notes,
     )
 
 

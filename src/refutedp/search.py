@@ -48,7 +48,8 @@ MOST_LANDMARKS = 16
 class Found:
     """What search chose, and how much it looked at; no candidate when no event was seen at all.
 
-    `rounding` is the best event about the rounding of floats, if it looks like a violation too.
+    `rounding` is the best event about the rounding of floats, if it looks like a violation too. `promising` are the
+    numbers of the pairs that had a chance to win, as far as the whole budget could tell.
     """
 
     candidate: Candidate | None
@@ -57,6 +58,7 @@ class Found:
     events: int
     runs: int
     rounding: tuple[Candidate, Runner] | None = None
+    promising: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +91,29 @@ class _Looked:
 
 
 def search(
-    prepared: Prepared, claim: Claim, scorer: ClaimScorer, settings: Settings, report: Callable[[Progress], None]
+    prepared: Prepared,
+    claim: Claim,
+    scorer: ClaimScorer,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    promising: frozenset[int] = frozenset(),
 ) -> Found:
-    """Choose the candidate."""
+    """Choose the candidate.
+
+    `promising` are the pairs that had a chance when the same pairs were searched for another claim: if there are
+    any, of the others only those race on that do well in the pilot.
+    """
     everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
     look = _Round(claim, scorer, settings, len(everyone), report)
     looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
+    best = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
     if max(one.score for one in looked) > scorer.threshold:
-        looked = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
+        looked = best
+    elif promising:
+        looked = [one for one in looked if one.number in promising or one in best]
     rest = max(settings.search_runs - pilot_runs, 100)
     racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM, keep=False)
@@ -111,7 +125,8 @@ def search(
     winner = Heats(scorer, settings, report).run(finalists)
     candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.counts.n_x, winner.counts)
     oriented = _oriented(winner.runner, winner.event)
-    return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding)
+    hopeful = frozenset(one.number for one in looked if one.hope >= _reach(looked))
+    return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding, hopeful)
 
 
 def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
@@ -123,14 +138,19 @@ def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
     by_score = sorted(looked, key=lambda one: -one.score)
     chosen, rest = by_score[: places // 2], by_score[places // 2 :]
     chosen += sorted(rest, key=lambda one: -one.hope)[: places - len(chosen)]
-    best = max(one.score for one in looked)
-    reach = best / 2 if best > 0 else best - 0.1
+    reach = _reach(looked)
     finalists = []
     for one in chosen:
         near = [scored for scored in one.search.best if scored.hope >= reach]
         if near:
             finalists.append(Finalist(one.number, one.runner, distinct(near)))
     return finalists
+
+
+def _reach(looked: Sequence[_Looked]) -> float:
+    """What an event that were the only one would have to show to come near the best."""
+    best = max(one.score for one in looked)
+    return best / 2 if best > 0 else best - 0.1
 
 
 def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
