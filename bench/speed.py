@@ -243,7 +243,7 @@ def measure_cores(jobs: int) -> dict[str, float]:
 
     The latter is more than the clock would show if the machine had nothing else to do, and does not count neighbours.
     """
-    options: dict[str, Any] = {"search_runs": 10_000, "confirm_runs": 100_000, "lift": False, "progress": False}
+    options: dict[str, Any] = {"search_runs": 30_000, "confirm_runs": 300_000, "lift": False, "progress": False}
     check(plain_svt, epsilon=EPSILON, jobs=jobs, **{**options, "search_runs": 200, "confirm_runs": 200})
     before = _processor_times()
     start = time.perf_counter()

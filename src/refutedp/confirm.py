@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from refutedp.claims import Claim
+from refutedp.events.leaks import reads_digits
 from refutedp.records import Candidate, Counts, Event, Evidence, Steered
 from refutedp.sampling.pool import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, Way, chunk_sizes
@@ -49,10 +50,15 @@ def count_fresh(
     from refutedp.sampling.lifted import CannotLift
 
     try:
-        return _count(runner.made_firm(), candidates, settings, report, stream)
+        return _count(_firm(runner, *candidates), candidates, settings, report, stream)
     except CannotLift:
         plain = [replace(candidate, twins=False) for candidate in candidates]
         return _count(replace(runner, way="scalar"), plain, settings, report, stream + ANEW)
+
+
+def _firm(runner: Runner, *candidates: Candidate) -> Runner:
+    """For runs that are evidence, with noise that is right to the last digit where that is what they are to show."""
+    return runner.made_firm(exact=any(reads_digits(candidate.event) for candidate in candidates))
 
 
 def _count(
@@ -95,7 +101,7 @@ def confirm(
     from refutedp.sampling.lifted import CannotLift
 
     try:
-        return _confirm(runner.made_firm(), candidate, claim, settings, report, how, CONFIRM_STREAM)
+        return _confirm(_firm(runner, candidate), candidate, claim, settings, report, how, CONFIRM_STREAM)
     except CannotLift:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
         candidate, runner = replace(candidate, twins=False, steered=False, apart=False), replace(runner, way="scalar")

@@ -51,6 +51,8 @@ class Runner:
     on_error: OnError = "output"
     firm: bool = False
     """Whether a chunk that cannot be lifted after all is an error; else it is made by plain calls."""
+    exact: bool = False
+    """Whether lifted noise has to be the generator's own to the last digit."""
 
     @property
     def what(self) -> str:
@@ -95,16 +97,16 @@ class Runner:
         from refutedp.sampling.lifted import Lift
 
         return tuple(  # type: ignore[return-value]
-            Lift(self.mechanism, data, self.pair.arguments) for data in (self.pair.d1, self.pair.d2)
+            Lift(self.mechanism, data, self.pair.arguments, exact=self.exact) for data in (self.pair.d1, self.pair.d2)
         )
 
-    def made_firm(self) -> Runner:
-        """The same runner, for runs that are to be evidence.
+    def made_firm(self, *, exact: bool) -> Runner:
+        """The same runner, for runs that are to be evidence; `exact`, of an event that looks at last digits.
 
         To draw a chunk again because of what happened in it would leave a sample in which that happens too rarely.
         """
-        other = replace(self, firm=True)
-        if "lifts" in self.__dict__:
+        other = replace(self, firm=True, exact=exact)
+        if "lifts" in self.__dict__ and exact == self.exact:
             other.__dict__["lifts"] = self.lifts
         return other
 

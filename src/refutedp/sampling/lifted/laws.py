@@ -3,8 +3,9 @@
 A law is named after the call the mechanism wrote: `laplace` for a method of a Generator, `np.random.laplace` for the
 legacy module, `random.gauss` for the standard library. NumPy's laws draw with the call's own algorithm, because
 a mechanism may be broken by the very floats an algorithm can produce; so do `random.random`, `uniform` and
-`expovariate`. The other laws of `random` (gauss, gammavariate, betavariate) have the same distribution, but are drawn
-by NumPy's algorithm, as are choices and permutations.
+`expovariate`. Some of these algorithms are done on whole columns (`noise.py`), unless a source is to be exact to the
+last digit. The other laws of `random` (gauss, gammavariate, betavariate) have the same distribution, but are drawn by
+NumPy's algorithm, as are choices and permutations.
 """
 
 from __future__ import annotations
@@ -17,16 +18,21 @@ from typing import Any
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted.noise import COLUMN_LAWS, many, standard
 
 Size = tuple[int, ...] | int | None
 
 
 class Source:
-    """One stream of randomness, seen through the new and the legacy API of NumPy."""
+    """One stream of randomness, seen through the new and the legacy API of NumPy.
 
-    __slots__ = ("generator", "legacy")
+    If it is `exact`, every number is what the mechanism's own call would have drawn, to the last digit.
+    """
 
-    def __init__(self, generator: np.random.Generator) -> None:
+    __slots__ = ("exact", "generator", "legacy")
+
+    def __init__(self, generator: np.random.Generator, *, exact: bool = False) -> None:
+        self.exact = exact
         self.generator = generator
         self.legacy = np.random.RandomState(generator.bit_generator)
 
@@ -81,18 +87,44 @@ _INT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
 _SIZE_ONLY = ("random", "standard_normal", "standard_exponential")
 
 
-def _modern(name: str) -> Callable[[Source, tuple[Any, ...], Size], Any]:
+Sample = Callable[[Source, tuple[Any, ...], Size], Any]
+
+
+def _modern(name: str) -> Sample:
     def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
         return getattr(source.generator, name)(*params, size)
 
     return sample
 
 
-def _legacy(name: str) -> Callable[[Source, tuple[Any, ...], Size], Any]:
+def _legacy(name: str) -> Sample:
     def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
         return getattr(source.legacy, name)(*params, size)
 
     return sample
+
+
+def _quick(name: str, plain: Sample) -> Sample:
+    """`plain`, or the same on whole columns where that is faster, as long as the parameters are plain numbers."""
+    if name not in COLUMN_LAWS:
+        return plain
+
+    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+        if size is None or source.exact or not many(size) or not _location_and_scale(params):
+            return plain(source, params, size)
+        values = standard(name, source.generator, size)
+        if params and params[-1] != 1:
+            values *= params[-1]
+        if len(params) == 2 and params[0] != 0:
+            values += params[0]
+        return values
+
+    return sample
+
+
+def _location_and_scale(params: tuple[Any, ...]) -> bool:
+    """Whether these are numbers that every generator takes."""
+    return all(isinstance(p, (int, float)) and math.isfinite(p) for p in params) and (not params or params[-1] > 0)
 
 
 def _integers(source: Source, params: tuple[Any, ...], size: Size) -> Any:
@@ -116,6 +148,8 @@ def per_element(function: Callable[..., float], *arrays: Any) -> Any:
 
 
 def _expovariate(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    if size is not None and not source.exact and many(size):
+        return standard("np.random.exponential", source.generator, size) / params[0]
     return -per_element(math.log, 1.0 - source.generator.random(size)) / params[0]
 
 
@@ -141,12 +175,12 @@ def _build() -> dict[str, Law]:
 
     for laws, convert in ((_FLOAT_LAWS, float), (_INT_LAWS, int)):
         for name, parameters in laws.items():
-            add(name, parameters, _modern(name), convert)
-            add(f"np.random.{name}", parameters, _legacy(name), convert)
+            add(name, parameters, _quick(name, _modern(name)), convert)
+            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert)
     for name in _SIZE_ONLY:
         add(name, (), _modern(name), float)
     for name in ("random_sample", "standard_normal", "standard_exponential"):
-        add(f"np.random.{name}", (), _legacy(name), float)
+        add(f"np.random.{name}", (), _quick(f"np.random.{name}", _legacy(name)), float)
     bounds = (("low", REQUIRED), ("high", REQUIRED))
     add("integers", bounds, _integers, None)
     add("np.random.randint", bounds, _legacy_integers, int)

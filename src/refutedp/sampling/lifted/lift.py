@@ -56,7 +56,8 @@ class Lift:
 
     Every path that the lifted runs take is proven before its outputs are used: a run of it is replayed through the
     plain function with its recorded draws, and must ask for the same draws and return an equal output. What the
-    samples are depends on the generator alone, not on what was proven before.
+    samples are depends on the generator alone, not on what was proven before. `exact` noise is NumPy's to the last
+    digit.
 
     >>> import numpy as np
     >>> from refutedp.mechanism import describe
@@ -68,10 +69,11 @@ class Lift:
     1000
     """
 
-    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], *, exact: bool = False) -> None:
         if mechanism.batched:
             raise CannotLift("it is batched already")
         keep_freed_memory()
+        self._exact = exact
         self._mechanism = mechanism
         self._data = maker(data)
         self._arguments = maker(dict(arguments))
@@ -115,7 +117,7 @@ class Lift:
         `shared` is noise for as many runs, at most `chunk`, that another lift has used or will use.
         """
         collector = Collector()
-        source = Source(rng)
+        source = Source(rng, exact=self._exact)
         self._check_state()
 
         def finish(run: Run, output: Any) -> None:
@@ -158,7 +160,7 @@ class Lift:
 
         None stands for the numbers of all runs. The output of a part may hold columns.
         """
-        source = Source(rng)
+        source = Source(rng, exact=self._exact)
         self._check_state()
 
         def finish(run: Run, output: Any) -> None:

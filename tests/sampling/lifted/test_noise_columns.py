@@ -1,0 +1,102 @@
+"""Noise by the column: the same uniform numbers, turned as NumPy turns them, a whole array at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from refutedp.mechanism import describe
+from refutedp.sampling.lifted import Lift
+from refutedp.sampling.lifted.laws import LAWS, Source
+from refutedp.sampling.lifted.noise import BLOCK, COLUMN_LAWS, FEW, standard
+
+N = 2 * BLOCK + 1000
+
+
+def numpys_own(law, size, *params):
+    generator = np.random.default_rng(7)
+    if law.startswith("np.random."):
+        return getattr(np.random.RandomState(generator.bit_generator), law.removeprefix("np.random."))(*params, size)
+    return getattr(generator, law)(*params, size)
+
+
+def last_digits_apart(a, b):
+    """By how many units in the last place two arrays differ, at most."""
+    return float(np.max(np.abs(a - b) / np.spacing(np.maximum(np.abs(a), np.abs(b)))))
+
+
+@pytest.mark.parametrize("law", sorted(COLUMN_LAWS))
+def test_columns_are_numpys_own_numbers_but_for_the_last_digit_of_a_logarithm(law):
+    ours = standard(law, np.random.default_rng(7), N)
+    theirs = (
+        numpys_own(law, N) if "standard" in law else numpys_own(law, N, *((0.0, 1.0)[-len(LAWS[law].parameters) :]))
+    )
+    if "gumbel" in law:
+        # The outer logarithm of a number near one magnifies the last digit of the inner one.
+        assert np.max(np.abs(ours - theirs)) < 1e-14
+    else:
+        assert last_digits_apart(ours, theirs) <= 1
+
+
+@pytest.mark.parametrize(
+    ("law", "params"), [("laplace", (3.0, 0.25)), ("np.random.laplace", (-1, 2)), ("gumbel", (0, 3))]
+)
+def test_location_and_scale_are_applied_as_numpy_does(law, params):
+    ours = LAWS[law].sample(Source(np.random.default_rng(7)), params, (N // 4, 4))
+    assert ours.shape == (N // 4, 4)
+    assert np.allclose(ours, numpys_own(law, (N // 4, 4), *params), rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("law", sorted(law for law in COLUMN_LAWS if "standard" not in law))
+def test_an_exact_source_and_small_samples_are_numpys_to_the_last_digit(law):
+    params = (0.0, 2.0)[-len(LAWS[law].parameters) :]
+    for size, exact in ((N, True), (FEW, False)):
+        drawn = LAWS[law].sample(Source(np.random.default_rng(7), exact=exact), params, size)
+        assert np.array_equal(drawn, numpys_own(law, size, *params))
+
+
+def test_exponential_noise_of_the_standard_library_divides_as_it_does():
+    source = Source(np.random.default_rng(7))
+    drawn = LAWS["random.expovariate"].sample(source, (3.0,), 1000)
+    expected = [-math.log(1.0 - u) / 3.0 for u in np.random.default_rng(7).random(1000).tolist()]
+    assert last_digits_apart(drawn, np.array(expected)) <= 2
+
+
+@pytest.mark.parametrize("params", [(0.0, -1.0), (0.0, math.nan), (math.nan, 1.0), (0.0, 0.0), (0.0, math.inf)])
+def test_odd_parameters_are_left_to_numpy(params):
+    def outcome(draw):
+        try:
+            return draw().tolist()
+        except ValueError as error:
+            return str(error)
+
+    source = Source(np.random.default_rng(7))
+    assert repr(outcome(lambda: LAWS["laplace"].sample(source, params, 1000))) == repr(
+        outcome(lambda: np.random.default_rng(7).laplace(*params, 1000))
+    )
+
+
+class Zeros:
+    """A source of uniform numbers that starts with zeros, which NumPy draws anew."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def random(self, *, out):
+        self.calls += 1
+        out[:] = 0.25
+        if self.calls <= 2:
+            out[: 3 - self.calls] = 0.0
+
+
+def test_zeros_are_drawn_anew():
+    noise = standard("laplace", Zeros(), 1000)
+    assert np.array_equal(noise, np.full(1000, math.log(0.5)))
+
+
+def test_exact_lifts_draw_what_the_generator_draws():
+    mechanism = describe(lambda data, rng: data[0] + rng.laplace(scale=2.0))
+    exact = Lift(mechanism, [1.0], {}, exact=True).sample(N, np.random.default_rng(3)).groups[0].columns[0]
+    assert np.array_equal(exact, 1.0 + np.random.default_rng(3).laplace(scale=2.0, size=N))
