@@ -363,7 +363,9 @@ def test_shared_noise_is_bit_for_bit_what_numpy_draws(law, params, first):
     wide = np.broadcast_shapes(*map(np.shape, params))
     legacy = law.startswith("np.random.")
     real = np.random.RandomState(generator.bit_generator) if legacy else generator
-    expected = getattr(real, law.rpartition(".")[2])(*params, (runs, *wide))
+    # Vectors are drawn element by element, each for all runs.
+    upright = [np.reshape(value, (-1, 1)) if wide else value for value in params]
+    expected = getattr(real, law.rpartition(".")[2])(*upright, (*wide, runs)).T
     noise, source = SharedNoise(runs), Source(np.random.default_rng(17), exact=True)
     if first:
         others = tuple(value for value, _ in zip((-1.5, 4.25), params, strict=False))
@@ -376,7 +378,7 @@ def test_shared_noise_is_bit_for_bit_what_numpy_draws(law, params, first):
 
 @pytest.mark.parametrize("law", ["random", "standard_normal", "standard_exponential"])
 def test_standard_laws_are_numpys_own(law):
-    expected = getattr(np.random.default_rng(5), law)((100, 2))
+    expected = getattr(np.random.default_rng(5), law)((2, 100)).T
     noise, source = SharedNoise(100), Source(np.random.default_rng(5))
     first = noise.draw(0, LAWS[law], (), (2,), None, source)
     assert first is not None

@@ -12,6 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from refutedp.outputs import Array
 from refutedp.sampling.lifted.base import STANDARD, Lifted
 from refutedp.sampling.lifted.column import Column, wrap
+from refutedp.sampling.lifted.layout import dense
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.scalar import Scalar
 
@@ -38,10 +39,17 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
     def __class__(self) -> type:
         return np.ndarray
 
-    def values(self) -> Array:
+    def dense(self) -> Array:
         """The rows of the runs that are alive."""
         self._owned = False
-        return super().values()
+        return super().dense()
+
+    def values(self) -> Array:
+        """The same, one row after the other in memory."""
+        array = self.dense()
+        if not array.flags.c_contiguous:
+            array = self._array = np.ascontiguousarray(array)
+        return array
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -96,16 +104,16 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
     # Reading and writing elements.
 
     def __getitem__(self, key: Any) -> Any:
-        array = self.values()
+        array = self.dense()
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) == 1 and isinstance(parts[0], Column):
             return self._gather(parts[0])
         if any(isinstance(part, Column) for part in parts):
             parts = tuple(operator.index(p) if isinstance(p, Scalar) else p for p in parts)
-            array = self.values()
+            array = self.dense()
             if any(isinstance(part, Column) for part in parts):
                 self.run.refuse("it indexes an array by several drawn arrays")
-        return wrap(self.run, np.ascontiguousarray(array[(slice(None), *parts)]), self.uniform)
+        return wrap(self.run, dense(array[(slice(None), *parts)]), self.uniform)
 
     def _gather(self, key: Column) -> Any:
         if key.uniform:
@@ -174,7 +182,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
             if self.dtype.kind != "f" or value.dtype.kind not in "ib":
                 self.run.refuse(f"it computes {value.dtype} in place in an array of {self.dtype}")
             value = value.astype(self.dtype)
-        self._array = value.values()
+        self._array = value.dense()
         self.uniform = value.uniform
         self._epoch = self.run.epoch
         self._owned = False
@@ -211,16 +219,16 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> ArrayColumn:
         """A column that is written to on its own."""
-        return ArrayColumn(self.run, self.values(), self.uniform)
+        return ArrayColumn(self.run, self.dense(), self.uniform)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         """Between bool, int and float."""
         target = np.dtype(dtype)
         if target not in STANDARD:
             self.run.refuse(f"it converts drawn values to dtype {target}")
-        if self.dtype.kind == "f" and target.kind == "i" and not np.isfinite(self.values()).all():
+        if self.dtype.kind == "f" and target.kind == "i" and not np.isfinite(self.dense()).all():
             self.run.refuse("it converts NaN or infinity to an integer")
-        return wrap(self.run, self.values().astype(target), self.uniform)
+        return wrap(self.run, self.dense().astype(target), self.uniform)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """As `ndarray.reshape`."""

@@ -27,7 +27,11 @@ class Lifted:
     _epoch: int
 
     def values(self) -> Array:
-        """The rows of the runs that are alive; callers must not write to it."""
+        """The rows of the runs that are alive, one after the other in memory; callers must not write to it."""
+        return self.dense()
+
+    def dense(self) -> Array:
+        """The same in whatever order of memory they are in, but without gaps (see `layout.py`)."""
         if self._epoch != self.run.epoch:
             if self._epoch < 0:
                 self._array = self._evaluate()
@@ -99,7 +103,7 @@ def aligned(value: Any, ndim: int) -> Any:
     """A column's rows with unit axes put in, so that element axes line up with `ndim` of them."""
     if not isinstance(value, Lifted):
         return value
-    array = value.values()
+    array = value.dense()
     missing = ndim - (array.ndim - 1)
     if missing == 0 or array.ndim == 1 == ndim:
         return array if missing == 0 else array.reshape(len(array), *([1] * missing))
@@ -109,5 +113,5 @@ def aligned(value: Any, ndim: int) -> Any:
 def element_ndim(value: Any) -> int:
     """How many axes one run's value has."""
     if isinstance(value, Lifted):
-        return value.values().ndim - 1
+        return value.dense().ndim - 1
     return int(np.ndim(value))

@@ -32,7 +32,7 @@ def example(output: Any, index: int) -> Any:
     if kind in _LEAF_TYPES:
         return output
     if isinstance(output, Lifted):
-        row = output.values()[0 if output.uniform else index]
+        row = output.dense()[0 if output.uniform else index]
         return np.array(row) if isinstance(output, ArrayColumn) else row.item()
     if isinstance(output, tuple) and hasattr(output, "_fields"):
         return kind(*(example(item, index) for item in output))
@@ -168,7 +168,7 @@ def row_of(output: Any) -> Group:
 
 def _leaf_columns(output: Any, n: int) -> Iterator[tuple[Path, Array]]:
     for path, column in columns_in(output):
-        values = column.values()
+        values = column.dense()
         if column.uniform:
             values = np.broadcast_to(values, (n, *values.shape[1:]))
         if values.ndim == 1:

@@ -12,7 +12,8 @@ from refutedp.outputs import Array
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.functions import stack_nested
-from refutedp.sampling.lifted.laws import Law, Size, Source
+from refutedp.sampling.lifted.laws import Law, Source
+from refutedp.sampling.lifted.layout import drawn_by_element
 from refutedp.sampling.lifted.record import Draw
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.scalar import Scalar, retraced
@@ -176,8 +177,10 @@ class LiftedDrawer:
         shared = self._shared(law, tuple(rows), shape)
         if shared is not None:
             return shared
-        full: Size = (self.run.n, *(shape or ()))
-        return np.asarray(law.sample(self.source, tuple(rows), full))
+        given = tuple(rows)
+        if _plain_numbers(given):
+            return drawn_by_element(lambda size: law.sample(self.source, given, size), self.run.n, shape)
+        return np.asarray(law.sample(self.source, given, (self.run.n, *(shape or ()))))
 
     def _shared(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array | None:
         if self.shared is None:

@@ -11,7 +11,7 @@ from refutedp.outputs import Array
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, check_constant, common_run, element_ndim
 from refutedp.sampling.lifted.column import wrap
-from refutedp.sampling.lifted.rows import over_rows
+from refutedp.sampling.lifted.rows import knows, over_rows
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.ufuncs import element_axis
 
@@ -84,15 +84,15 @@ def _flat(value: Any) -> Any:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Reduce over element axes; the rows are contiguous, so NumPy adds them up in the order it does for one."""
+    """Reduce over element axes; rows are contiguous where order counts, so that NumPy adds them up as it does one."""
 
     def reduce(a: Any, axis: Any = None, **keywords: Any) -> Any:
         _plain_keywords(a, function, keywords, {"keepdims", "ddof"})
-        array = a.values()
+        array = a.dense() if knows(function) and element_ndim(a) == 1 else a.values()
         if axis is None:
             if keywords.get("keepdims"):
                 a.run.refuse(f"it calls np.{function.__name__} with keepdims over all axes")
-            result = over_rows(function, np.ascontiguousarray(array).reshape(len(array), -1), keywords)
+            result = over_rows(function, array if array.ndim == 2 else array.reshape(len(array), -1), keywords)
         elif array.ndim == 2 and type(axis) is int and axis in (0, -1):
             result = over_rows(function, array, keywords)
         else:
@@ -232,7 +232,7 @@ def _take(a: Any, indices: Any, axis: Any = None, **keywords: Any) -> Any:
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    return wrap(a.run, np.round(a.values(), decimals), a.uniform)
+    return wrap(a.run, np.round(a.dense(), decimals), a.uniform)
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Any:

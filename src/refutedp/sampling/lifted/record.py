@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted.layout import take_runs
 
 
 class Rows:
@@ -78,7 +79,7 @@ class Record:
         taken = self._taken.get(position)
         if taken is None:
             draw = self._draws[position]
-            taken = self._taken[position] = draw.values().take(self._indices(draw.epoch), axis=0)
+            taken = self._taken[position] = take_runs(draw.values(), self._indices(draw.epoch))
         return taken
 
     def _indices(self, epoch: int) -> Array:

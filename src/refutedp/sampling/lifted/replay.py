@@ -205,10 +205,10 @@ def values_by_run(laws: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> l
     """Recorded draws, run by run, as the plain function is to see them."""
     if not arrays:
         return [()] * n
-    columns = [
-        array.tolist() if array.ndim == 1 and law in LAWS and LAWS[law].convert is not None else list(array)
-        for law, array in zip(laws, arrays, strict=True)
-    ]
+    columns = []
+    for law, array in zip(laws, arrays, strict=True):
+        converted = array.ndim == 1 and law in LAWS and LAWS[law].convert is not None
+        columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
     return list(zip(*columns, strict=True))
 
 

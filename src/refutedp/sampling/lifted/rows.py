@@ -24,6 +24,8 @@ _POSITIONS: dict[Any, tuple[np.ufunc, np.ufunc]] = {
 }
 _FEW_COLUMNS = 12
 _FEW_FOR_POSITIONS = 8
+_FEW_SIDE_BY_SIDE = 100
+"""So many elements are taken one after the other where all runs of each lie side by side in memory."""
 
 
 def over_rows(function: Callable[..., Any], table: Array, keywords: dict[str, Any]) -> Any:
@@ -31,7 +33,9 @@ def over_rows(function: Callable[..., Any], table: Array, keywords: dict[str, An
     width, kind = table.shape[1], table.dtype.kind
     if not keywords and width > 1:
         few = _FEW_FOR_POSITIONS if function in _POSITIONS else _FEW_COLUMNS
-        kinds = "b" if function in (np.any, np.all) else "if" if function in _POSITIONS else "bif"
+        if table.flags.f_contiguous:
+            few = _FEW_SIDE_BY_SIDE
+        kinds = "b" if function in (np.any, np.all) else "bif"
         if width <= few and kind in kinds and knows(function):
             return over_columns(function, list(table.T))
     return function(table, axis=1, **keywords)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted.layout import take_runs
 from refutedp.sampling.lifted.record import Draw, Record
 from refutedp.sampling.lifted.refusal import Refused, line_of_mechanism
 
@@ -164,7 +165,7 @@ class Run:
 
     def shrink(self, array: Array, epoch: int) -> Array:
         """Values of the runs alive at `epoch`, cut down to those alive now."""
-        return array.take(self._since(epoch), axis=0)
+        return take_runs(array, self._since(epoch))
 
     def ids(self) -> Array | None:
         """Which runs of the chunk are alive now; None: all of them."""

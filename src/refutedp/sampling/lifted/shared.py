@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from refutedp.outputs import Array
-from refutedp.sampling.lifted.laws import LAWS, Law, Size, Source
+from refutedp.sampling.lifted.laws import LAWS, Law, Source
+from refutedp.sampling.lifted.layout import drawn_by_element, take_runs
 
 _LOCATED = ("laplace", "gumbel", "logistic", "normal")
 _SCALED = ("exponential",)
@@ -118,9 +120,9 @@ class SharedNoise:
 
     def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
         """Standard noise for runs (None: for all) that have not drawn it yet."""
+        law, params = LAWS[key.law], _FITS[key.law].standard
         count = self.n if runs is None else len(runs)
-        size: Size = count if key.shape is None else (count, *key.shape)
-        return np.asarray(LAWS[key.law].sample(source, _FITS[key.law].standard, size))
+        return drawn_by_element(lambda size: law.sample(source, params, size), count, key.shape)
 
     def put(self, key: Key, values: Array) -> None:
         """Standard noise of all runs, for a draw that none has made yet."""
@@ -138,7 +140,7 @@ class SharedNoise:
             if runs is None:
                 self._columns[key] = (values, None)
             else:
-                whole = np.empty((self.n, *values.shape[1:]), dtype=values.dtype)
+                whole = drawn_by_element(partial(np.empty, dtype=values.dtype), self.n, key.shape)
                 filled = np.zeros(self.n, dtype=np.bool_)
                 whole[runs] = values
                 filled[runs] = True
@@ -146,12 +148,12 @@ class SharedNoise:
             return values
         whole, gaps = column
         if gaps is None:
-            return whole if runs is None else whole.take(runs, axis=0)
+            return whole if runs is None else take_runs(whole, runs)
         missing = np.flatnonzero(~gaps) if runs is None else runs[~gaps.take(runs)]
         if len(missing):
             whole[missing] = self.fresh(key, missing, source)
             gaps[missing] = True
-        return whole if runs is None else whole.take(runs, axis=0)
+        return whole if runs is None else take_runs(whole, runs)
 
 
 def _ordered(low: Any, high: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from refutedp.outputs import Array
 from refutedp.sampling.lifted.arithmetic import guard_exponent
 from refutedp.sampling.lifted.base import Lifted, aligned, check_constant, common_run, element_ndim
+from refutedp.sampling.lifted.layout import dense
 
 
 def apply_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, bool]:
@@ -27,9 +28,13 @@ def apply_ufunc(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: dict[str, An
             check_constant(run, value)
         ndim = max(ndim, element_ndim(value))
     if ufunc is np.power:
-        guard_exponent(run, *(x.values() if isinstance(x, Lifted) else x for x in inputs))
+        guard_exponent(run, *(x.dense() if isinstance(x, Lifted) else x for x in inputs))
     # A list beside a column is an array to NumPy; check_constant has refused it before it gets here.
-    return ufunc(*(np.ascontiguousarray(aligned(x, ndim)) if isinstance(x, Lifted) else x for x in inputs)), uniform
+    rows = [dense(aligned(x, ndim)) if isinstance(x, Lifted) else x for x in inputs]
+    if ufunc is np.power:
+        # One exponent for a stretch of memory may be taken another way than many: stretches must be those of one run.
+        rows = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in rows]
+    return ufunc(*rows), uniform
 
 
 def apply_reduce(ufunc: np.ufunc, value: Lifted, keywords: dict[str, Any]) -> Array:
