@@ -65,12 +65,13 @@ def repeated_numbers(table: NumberTable, *, most: int = 64) -> tuple[Floats, Flo
     """The numbers that occur again and again, in increasing order: those that may be edges, and `most` of all."""
     found: dict[float, int] = {}
     for side in (table.x, table.y):
-        same = side[1:] == side[:-1]
-        if not same.any():
+        # The sides are sorted, so that equal numbers are neighbours.
+        last = np.flatnonzero(np.append(side[1:] != side[:-1], True))[: len(side)]
+        if len(last) == len(side):
             continue
-        values, counts = np.unique(side[1:][same], return_counts=True)
-        often = counts >= max(2, len(side) // 5000)
-        for value, count in zip(values[often].tolist(), counts[often].tolist(), strict=True):
+        again = np.diff(last, prepend=-1) - 1
+        often = again >= max(2, len(side) // 5000)
+        for value, count in zip(side[last[often]].tolist(), again[often].tolist(), strict=True):
             found[value] = found.get(value, 0) + count
     top = sorted(found, key=lambda value: -found[value])
     edges, all_of_them = (np.array(sorted(top[:many]), dtype=np.float64) for many in (MOST_EDGES_REPEATED, most))

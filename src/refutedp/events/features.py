@@ -197,9 +197,10 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
                 total /= len(numbers)
                 return total
             pick = np.minimum if self.name == "min" else np.maximum
-            for column in numbers[1:]:
-                total = pick(total, column)
-            return np.asarray(total, dtype=np.float64)
+            total = np.asarray(pick(total, numbers[1]), dtype=np.float64)
+            for column in numbers[2:]:
+                pick(total, column, out=total)
+            return total
 
     def words(self) -> str:
         """How a programmer would write it."""
