@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from refutedp.adapted import own_of
 from refutedp.aiming import aim
@@ -32,6 +32,9 @@ from refutedp.stats import ratio
 from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.verdict import is_ratio, log_p_value
+
+if TYPE_CHECKING:
+    from refutedp.search import NoiseByStream
 
 _HINT = 0.05
 PROFILE_STREAM, ROUNDING_STREAM = 20, 21
@@ -157,6 +160,7 @@ def sweep(
     searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
     curves: dict[int, _Curve] = {}
     promising: dict[tuple[Any, ...], frozenset[int]] = {}
+    noise: NoiseByStream = {}
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         # From the largest claim on, for little noise shows best which pairs have a chance.
         for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
@@ -164,7 +168,7 @@ def sweep(
             prepared = prepare(described, claim, adjacency, args, pairs, inputs, chosen, report)
             inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
             known = promising.get(inputs_tried, frozenset())
-            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known)
+            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known, noise)
             promising[inputs_tried] = known | found.promising
             curves[place] = _curve(found, prepared, claim, tests, chosen, report)
     in_order = [curves[place] for place in range(len(claims))]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,11 @@ from refutedp.settings import Progress, Settings
 from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer, share_for
 from refutedp.stats.pace import pace
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
+
+if TYPE_CHECKING:
+    from refutedp.sampling.lifted import CommonNoise
+
+    NoiseByStream: TypeAlias = dict[int, CommonNoise]
 
 ClaimScorer: TypeAlias = RatioClaimScorer | LineScorer
 
@@ -97,15 +102,16 @@ def search(
     settings: Settings,
     report: Callable[[Progress], None],
     promising: frozenset[int] = frozenset(),
+    noise: NoiseByStream | None = None,
 ) -> Found:
     """Choose the candidate.
 
     `promising` are the pairs that had a chance when the same pairs were searched for another claim: if there are
-    any, of the others only those race on that do well in the pilot.
+    any, of the others only those race on that do well in the pilot. `noise` is what that search was made on.
     """
     everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
-    look = _Round(claim, scorer, settings, len(everyone), report)
+    look = _Round(claim, scorer, settings, len(everyone), report, {} if noise is None else noise)
     looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
@@ -188,9 +194,11 @@ class _Round:
     settings: Settings
     pairs: int
     report: Callable[[Progress], None]
+    noise: NoiseByStream
 
     def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
         """The best events of each pair that races, on `runs` more runs a side."""
+        common = self._common(stream)
         # The longest first, lest all cores wait for the last one.
         ordered = sorted(racing, key=lambda racer: -racer.runner.length)
         tasks = [
@@ -207,6 +215,7 @@ class _Round:
                     self.settings,
                     racer.subtle,
                     keep,
+                    common,
                 ),
                 racer.runner.what,
             )
@@ -237,6 +246,11 @@ class _Round:
         rates = search_rates(counts)
         tangent = choose_tangent(self.claim, *rates)
         return Candidate(pair, scored.event, share_for(tangent, *rates), scored.score, counts, tangent)
+
+    def _common(self, stream: int) -> CommonNoise:
+        from refutedp.sampling.lifted import CommonNoise
+
+        return self.noise.setdefault(stream, CommonNoise(child(self.settings.seed, stream)))
 
     @property
     def for_speed(self) -> bool:
@@ -273,12 +287,14 @@ def search_pair(
     settings: Settings,
     subtle: tuple[Feature, ...] | None,
     keep: bool,
+    common: CommonNoise,
 ) -> tuple[Search, Runs | None, Scored | None]:
     """The best events of one of `pairs` pairs, on n runs a side and the earlier ones.
 
-    With `keep`, in the pilot, also the runs themselves and the best event about rounding.
+    With `keep`, in the pilot, also the runs themselves and the best event about rounding. Lifted runs are made on
+    the `common` noise of all pairs.
     """
-    runs = runner.sample(n, seeds)
+    runs = runner.sample(n, seeds, common)
     if earlier is not None:
         runs = join([earlier, runs])
     pair = runner.pair

@@ -16,7 +16,7 @@ from refutedp.records import Counts, Event, Pair, count_hits
 from refutedp.sampling.scalar import OnError, run_plain
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted import KnownLifts, Lift
+    from refutedp.sampling.lifted import CommonNoise, KnownLifts, Lift
     from refutedp.sampling.lifted.apart import ApartPlan
     from refutedp.sampling.lifted.steered import Plan
     from refutedp.weights import WeightedHits
@@ -126,17 +126,26 @@ class Runner:
             if not lift.proven:
                 lift.prove(np.random.default_rng(child), PROOF_RUNS)
 
-    def sample(self, n: int, seeds: np.random.SeedSequence) -> Runs:
-        """n runs on either side, chunk by chunk, to look at: lifted runs draw their noise once for both sides."""
-        sizes = chunk_sizes(n, CHUNK[self.way])
-        return join([self._look(size, child) for size, child in zip(sizes, seeds.spawn(len(sizes)), strict=True)])
+    def sample(self, n: int, seeds: np.random.SeedSequence, common: CommonNoise | None = None) -> Runs:
+        """n runs on either side, chunk by chunk, to look at.
 
-    def _look(self, n: int, seeds: np.random.SeedSequence) -> Runs:
+        Lifted runs draw their noise once for both sides, and share it with other pairs if it is `common`.
+        """
+        sizes = chunk_sizes(n, CHUNK[self.way])
+        parts = zip(sizes, seeds.spawn(len(sizes)), strict=True)
+        return join(
+            [
+                self._look(size, child, None if common is None else (common, number))
+                for number, (size, child) in enumerate(parts)
+            ]
+        )
+
+    def _look(self, n: int, seeds: np.random.SeedSequence, common: tuple[CommonNoise, int] | None) -> Runs:
         if self.way == "lifted":
             from refutedp.sampling.lifted import CannotLift, sample_twins
 
             try:
-                return Runs(*sample_twins(self.lifts, n, np.random.default_rng(seeds)))
+                return Runs(*sample_twins(self.lifts, n, np.random.default_rng(seeds), common))
             except CannotLift:
                 pass  # `run` meets it too, and says so.
         return self.run(n, n, seeds)

@@ -73,6 +73,12 @@ class Key(NamedTuple):
     shape: tuple[int, ...] | None
 
 
+def standard_noise(key: Key, n: int, source: Source) -> Array:
+    """One draw of `n` runs, in the standard form of its law."""
+    law, params = LAWS[key.law], _FITS[key.law].standard
+    return drawn_by_element(lambda size: law.sample(source, params, size), n, key.shape)
+
+
 class SharedNoise:
     """Standard noise of `n` runs, filled in as it is asked for.
 
@@ -120,9 +126,11 @@ class SharedNoise:
 
     def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
         """Standard noise for runs (None: for all) that have not drawn it yet."""
-        law, params = LAWS[key.law], _FITS[key.law].standard
-        count = self.n if runs is None else len(runs)
-        return drawn_by_element(lambda size: law.sample(source, params, size), count, key.shape)
+        return standard_noise(key, self.n if runs is None else len(runs), source)
+
+    def has(self, key: Key) -> bool:
+        """Whether some runs have made this draw."""
+        return key in self._columns
 
     def put(self, key: Key, values: Array) -> None:
         """Standard noise of all runs, for a draw that none has made yet."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from refutedp.outputs import Array, Outputs, merge
 from refutedp.records import Event, Feature
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
+from refutedp.sampling.lifted.common import CommonNoise
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.steered import Plan, SteeredNoise
@@ -22,13 +23,19 @@ Known = dict[Any, list[bool]]
 """Whether an output lies in each of the events."""
 
 
-def sample_twins(lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator) -> tuple[Outputs, Outputs]:
-    """`n` runs of either lift on the same noise; raises CannotLift."""
+def sample_twins(
+    lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator, common: tuple[CommonNoise, int] | None = None
+) -> tuple[Outputs, Outputs]:
+    """`n` runs of either lift on the same noise, which may be a chunk of what other pairs have too.
+
+    Raises CannotLift.
+    """
     parts: tuple[list[Outputs], list[Outputs]] = ([], [])
     chunk = min(lift.chunk for lift in lifts)
     with watching(*lifts):
         for start in range(0, n, chunk):
-            noise = SharedNoise(min(chunk, n - start))
+            size = min(chunk, n - start)
+            noise = SharedNoise(size) if common is None else common[0].of(common[1], start, size)
             for lift, outputs in zip(lifts, parts, strict=True):
                 outputs.append(lift.sample(noise.n, rng, noise))
     return merge(parts[0]), merge(parts[1])
