@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from refutedp.assertions import PrivacyViolation, assert_private
-    from refutedp.checking import check, sweep
+    from refutedp.checking import check
     from refutedp.claims import FDP, ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
     from refutedp.command import Command
     from refutedp.errors import MechanismError, NotAdjacentError, RefuteDPError, UnsupportedOutputError, UsageError
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from refutedp.report.to_json import load
     from refutedp.results import Result, Sweep, Verdict
     from refutedp.settings import Progress, Settings
+    from refutedp.sweeping import sweep
 
 __version__ = "0.1.0"
 
@@ -87,10 +88,7 @@ _HOME = {
         "PrivacyViolation",
         "assert_private",
     ),
-    "refutedp.checking": (
-        "check",
-        "sweep",
-    ),
+    "refutedp.checking": ("check",),
     "refutedp.claims": (
         "ApproxDP",
         "FDP",
@@ -141,6 +139,7 @@ _HOME = {
         "Progress",
         "Settings",
     ),
+    "refutedp.sweeping": ("sweep",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

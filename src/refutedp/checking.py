@@ -1,18 +1,18 @@
-"""The paper's loop: inputs, search, confirmation; and the same for a whole curve of test epsilons."""
+"""The paper's loop: inputs, search, confirmation."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 from refutedp.adapted import own_of
 from refutedp.aiming import aim
 from refutedp.budget import fit, seconds_per_run
-from refutedp.claims import Claim, PureDP, positive_number
-from refutedp.confirm import confirm, count_fresh, judge, weigh
+from refutedp.claims import Claim, PureDP
+from refutedp.confirm import confirm, count_fresh, judge
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
 from refutedp.mechanism import Mechanism, describe
@@ -22,19 +22,15 @@ from refutedp.profile import Profile, profile_of
 from refutedp.records import Candidate, Counts, Evidence
 from refutedp.report.progress import reporting
 from refutedp.report.text import float_leak_note
-from refutedp.results import Effort, Point, Result, Sweep, Verdict
+from refutedp.results import Effort, Result, Verdict
 from refutedp.sampling.pool import engine_running
 from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.search import Found, search
 from refutedp.settings import Options, Progress, Settings, settings_from
-from refutedp.stats import ratio
-from refutedp.stats.claim_scoring import RatioClaimScorer, scorer_for
+from refutedp.stats.claim_scoring import scorer_for
 from refutedp.stats.power import can_ever_convict, detectable_epsilon
 from refutedp.stats.verdict import is_ratio, log_p_value
-
-if TYPE_CHECKING:
-    from refutedp.search import NoiseByStream
 
 _HINT = 0.05
 PROFILE_STREAM, ROUNDING_STREAM = 20, 21
@@ -42,7 +38,8 @@ ROUNDING_RUNS = 50_000
 """Confirmation runs a side for a leak through rounding, which is blatant when it is there."""
 PROFILE_RUNS = {"lifted": 20_000, "batched": 20_000, "scalar": 4_000}
 """Runs a side for the figures of a report; few where each is a Python call."""
-_CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
+CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
+"""What `check` takes besides options, to suggest where one is misspelt."""
 
 
 def check(
@@ -73,7 +70,7 @@ def check(
     'violation'
     """
     started = time.monotonic()
-    chosen = settings_from(settings, dict(options), also=_CHECK_KEYWORDS)
+    chosen = settings_from(settings, dict(options), also=CHECK_KEYWORDS)
     own = own_of(mechanism)
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
     pairs = own_pairs if inputs is None else pairs
@@ -127,107 +124,11 @@ def _float_leak(
     return evidence if evidence.log_p_value <= math.log(settings.significance) else None
 
 
-def sweep(
-    mechanism: Any,
-    *,
-    claimed: Iterable[float],
-    test: Iterable[float],
-    adjacency: Adjacency = ALL_DIFFER,
-    args: Mapping[str, Any] | None = None,
-    pairs: Sequence[Any] | None = None,
-    inputs: Any = None,
-    settings: Settings | None = None,
-    **options: Unpack[Options],
-) -> Sweep:
-    """P-value and certified bound against test epsilon, one curve a claimed epsilon: the paper's figures.
-
-    Search and confirmation runs are shared by all test epsilons of a claimed one: the event with the largest
-    certified epsilon is the best against each of them.
-
-    >>> def noisy(queries, epsilon, rng):
-    ...     return queries[0] + rng.laplace(scale=1 / epsilon)
-    >>> curve = sweep(noisy, claimed=[1.0], test=[0.2, 3.0], search_runs=2000, confirm_runs=5000, lengths=(1,))
-    >>> [point.p_value < 0.05 for point in curve.points]
-    [True, False]
-    """
-    chosen = settings_from(settings, dict(options), also=("claimed", "test", *_CHECK_KEYWORDS[2:]))
-    if chosen.time_limit is not None:
-        raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
-    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
-    claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
-    tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
-    # A curve says nothing of rounding, so it is not looked for.
-    searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
-    curves: dict[int, _Curve] = {}
-    promising: dict[tuple[Any, ...], frozenset[int]] = {}
-    noise: NoiseByStream = {}
-    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        # From the largest claim on, for little noise shows best which pairs have a chance.
-        for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
-            claim = PureDP(claims[place])
-            prepared = prepare(described, claim, adjacency, args, pairs, inputs, chosen, report)
-            inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
-            known = promising.get(inputs_tried, frozenset())
-            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known, noise)
-            promising[inputs_tried] = known | found.promising
-            curves[place] = _curve(found, prepared, claim, tests, chosen, report)
-    in_order = [curves[place] for place in range(len(claims))]
-    return Sweep(
-        described.name,
-        str(adjacency),
-        tuple(point for curve in in_order for point in curve.points),
-        tuple(curve.effort for curve in in_order),
-        chosen,
-        tuple(dict.fromkeys(note for curve in in_order for note in curve.notes)),
-        origin_of(described.function),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Curve:
-    """The points of one claimed epsilon."""
-
-    points: tuple[Point, ...]
-    effort: Effort
-    notes: tuple[str, ...]
-
-
-def _curve(
-    found: Found,
-    prepared: Prepared,
-    claim: PureDP,
-    tests: Sequence[float],
-    settings: Settings,
-    report: Callable[[Progress], None],
-) -> _Curve:
-    """What one set of fresh runs says of every test epsilon."""
-    if found.candidate is None or found.runner is None:
-        raise UsageError(
-            f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
-        )
-    (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
-    bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
-    return _Curve(
-        tuple(Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests),
-        Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs),
-        prepared.notes,
-    )
-
-
 def profile(runner: Runner, candidate: Candidate, settings: Settings) -> Profile:
     """How the event's feature is spread on both inputs, on runs that serve no other purpose."""
     runs = min(PROFILE_RUNS[runner.way], settings.confirm_runs)
     sample = runner.sample(runs, child(settings.seed, PROFILE_STREAM))
     return profile_of(candidate.event, sample.first, sample.second)  # type: ignore[arg-type]
-
-
-def _list(name: str, values: Any) -> list[Any]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise UsageError(f"{name}={values!r} must be a list of epsilons, such as [0.2, 0.7, 1.5]")
-    items = list(values)
-    if not items:
-        raise UsageError(f"{name}=[] is empty: give at least one epsilon")
-    return items
 
 
 def _claim(claim: Any, epsilon: Any) -> Claim:

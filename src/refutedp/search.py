@@ -119,7 +119,8 @@ def search(
     if max(one.score for one in looked) > scorer.threshold:
         looked = best
     elif promising:
-        looked = [one for one in looked if one.number in promising or one in best]
+        racing_on = promising | {one.number for one in best}
+        looked = [one for one in looked if one.number in racing_on]
     rest = max(settings.search_runs - pilot_runs, 100)
     racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM, keep=False)

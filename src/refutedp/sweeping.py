@@ -1,0 +1,122 @@
+"""The paper's figures: search and confirmation for each claimed epsilon, and what they say of many test epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from refutedp.checking import CHECK_KEYWORDS
+from refutedp.claims import PureDP, positive_number
+from refutedp.confirm import count_fresh, weigh
+from refutedp.errors import UsageError
+from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
+from refutedp.mechanism import describe
+from refutedp.origin import origin_of
+from refutedp.prepare import Prepared, prepare
+from refutedp.report.progress import reporting
+from refutedp.results import Effort, Point, Sweep
+from refutedp.sampling.pool import engine_running
+from refutedp.search import Found, search
+from refutedp.settings import Options, Progress, Settings, settings_from
+from refutedp.stats import ratio
+from refutedp.stats.claim_scoring import RatioClaimScorer
+
+if TYPE_CHECKING:
+    from refutedp.search import NoiseByStream
+
+
+def sweep(
+    mechanism: Any,
+    *,
+    claimed: Iterable[float],
+    test: Iterable[float],
+    adjacency: Adjacency = ALL_DIFFER,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Sweep:
+    """P-value and certified bound against test epsilon, one curve a claimed epsilon: the paper's figures.
+
+    Search and confirmation runs are shared by all test epsilons of a claimed one: the event with the largest
+    certified epsilon is the best against each of them.
+
+    >>> def noisy(queries, epsilon, rng):
+    ...     return queries[0] + rng.laplace(scale=1 / epsilon)
+    >>> curve = sweep(noisy, claimed=[1.0], test=[0.2, 3.0], search_runs=2000, confirm_runs=5000, lengths=(1,))
+    >>> [point.p_value < 0.05 for point in curve.points]
+    [True, False]
+    """
+    chosen = settings_from(settings, dict(options), also=("claimed", "test", *CHECK_KEYWORDS[2:]))
+    if chosen.time_limit is not None:
+        raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
+    tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
+    # A curve says nothing of rounding, so it is not looked for.
+    searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
+    curves: dict[int, _Curve] = {}
+    promising: dict[tuple[Any, ...], frozenset[int]] = {}
+    noise: NoiseByStream = {}
+    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+        # From the largest claim on, for little noise shows best which pairs have a chance.
+        for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
+            claim = PureDP(claims[place])
+            prepared = prepare(described, claim, adjacency, args, pairs, inputs, chosen, report)
+            inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
+            known = promising.get(inputs_tried, frozenset())
+            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known, noise)
+            promising[inputs_tried] = known | found.promising
+            curves[place] = _curve(found, prepared, claim, tests, chosen, report)
+    in_order = [curves[place] for place in range(len(claims))]
+    return Sweep(
+        described.name,
+        str(adjacency),
+        tuple(point for curve in in_order for point in curve.points),
+        tuple(curve.effort for curve in in_order),
+        chosen,
+        tuple(dict.fromkeys(note for curve in in_order for note in curve.notes)),
+        origin_of(described.function),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The points of one claimed epsilon."""
+
+    points: tuple[Point, ...]
+    effort: Effort
+    notes: tuple[str, ...]
+
+
+def _curve(
+    found: Found,
+    prepared: Prepared,
+    claim: PureDP,
+    tests: Sequence[float],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> _Curve:
+    """What one set of fresh runs says of every test epsilon."""
+    if found.candidate is None or found.runner is None:
+        raise UsageError(
+            f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
+        )
+    (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
+    bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
+    return _Curve(
+        tuple(Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests),
+        Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs),
+        prepared.notes,
+    )
+
+
+def _list(name: str, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise UsageError(f"{name}={values!r} must be a list of epsilons, such as [0.2, 0.7, 1.5]")
+    items = list(values)
+    if not items:
+        raise UsageError(f"{name}=[] is empty: give at least one epsilon")
+    return items
