@@ -1,9 +1,9 @@
 """Standard noise by the column: the algorithms of NumPy's generators, done on whole arrays.
 
 NumPy makes one number of Laplace noise from one uniform number and a logarithm of the C library. Here the same
-uniform numbers go through the same operations an array at a time, in a quarter of the time. The values are NumPy's
-own but for the logarithm, which on some processors differs in the last binary digit of one value in a few hundred;
-who looks at last digits asks the generator itself (`Source.exact`).
+uniform numbers go through the same operations an array at a time, which is several times faster. The values are
+NumPy's own but for the logarithm, which on some processors differs in the last binary digit of one value in a few
+hundred; who looks at last digits asks the generator itself (`Source.exact`).
 """
 
 from __future__ import annotations
