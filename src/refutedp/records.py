@@ -33,8 +33,11 @@ class Pair:
 class Event(Protocol):
     """A set of outputs: a predicate for machines and a sentence for people."""
 
-    def mask(self, group: Group) -> NDArray[np.bool_] | bool:
-        """Which rows of the group lie in the event; one bool when all or none do."""
+    def mask(self, group: Group, known: dict[Any, Any] | None = None) -> NDArray[np.bool_] | bool:
+        """Which rows of the group lie in the event; one bool when all or none do.
+
+        `known` keeps what was computed of the group, for other events that look at the same.
+        """
         ...
 
     def words(self) -> str:

@@ -108,7 +108,12 @@ def test_events_survive_json_as_the_same_predicate(event):
         (Equals(Type(), "raises ValueError"), "the mechanism raises ValueError"),
         (Equals(Special((1,)), "nan"), "output[1] is nan"),
         (Interval(Value(), 0.25, None), "the output >= 0.25"),
-        (Interval(Value(), 0.0, 5e-324), "the output in [0, 4.94065645841247e-324)"),
+        (Interval(Value(), 0.0, 5e-324), "the output = 0"),
+        (Interval(Value(), 5e-324, None), "the output > 0"),
+        (Interval(Value(), None, np.nextafter(1.0, 2.0)), "the output <= 1"),
+        (Interval(Value(), np.nextafter(1.0, 2.0), np.nextafter(3.0, 4.0)), "the output in (1, 3]"),
+        (Interval(Value(), -5e-324, 2.5), "the output in [-4.94065645841247e-324, 2.5)"),
+        (Interval(Value(), None, np.nextafter(1.0, 2.0), True), "the output is a number and <= 1"),
         (Interval(Statistic("mean"), 0, 1), "mean(output) in [0, 1)"),
         (Among(Count(True), (3, 4)), "the number of True in the output is one of 3, 4"),
         (Both(Equals(Length(), 3), Interval(Last(), None, 2.0)), "len(output) = 3 and output[-1] < 2"),
@@ -116,3 +121,31 @@ def test_events_survive_json_as_the_same_predicate(event):
 )
 def test_sentences(event, words):
     assert str(event) == words
+
+
+def test_sentences_and_predicates_agree_next_to_an_end():
+    """What is said of an interval holds for the numbers just below its end, at it and just above."""
+    for number in (0.0, 1.0, 0.1, 1e300):
+        below, above = math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
+        outputs = encode([below, number, above])
+        assert str(Interval(Value(), None, above)) == f"the output <= {number:.15g}"
+        assert count_hits(Interval(Value(), None, above), outputs) == 2
+        assert str(Interval(Value(), above, None)) == f"the output > {number:.15g}"
+        assert count_hits(Interval(Value(), above, None), outputs) == 1
+
+
+def test_events_on_the_same_feature_compute_it_once(monkeypatch):
+    computed = []
+    real = Statistic.column
+    monkeypatch.setattr(Statistic, "column", lambda self, group: computed.append(self) or real(self, group))
+    (group,) = encode([[1.0, 2.0], [3.0, 5.0], [0.0, 0.5]]).groups
+    events = [
+        Interval(Statistic("max"), None, 3.0),
+        Equals(Statistic("max"), 5.0),
+        Both(Interval(Statistic("max"), 1.0, None), Interval(Statistic("min"), None, 2.0)),
+    ]
+    known = {}
+    masks = [event.mask(group, known).tolist() for event in events]
+    assert computed == [Statistic("max"), Statistic("min")]
+    assert masks == [event.mask(group).tolist() for event in events]
+    assert masks == [[True, False, True], [False, True, False], [True, False, False]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import msgspec
@@ -13,10 +14,12 @@ from refutedp.events.features import Scalar
 from refutedp.outputs import Array, Group
 
 Mask: TypeAlias = NDArray[np.bool_] | bool
+Columns: TypeAlias = dict[Feature, Array | Scalar]
+"""Features of one group that were computed before."""
 
 
 class _Event(msgspec.Struct, frozen=True, tag_field="event"):
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         raise NotImplementedError(type(self).__name__)
 
     def words(self) -> str:
@@ -37,9 +40,9 @@ class Equals(_Event, frozen=True, tag="equals"):
     of: Feature
     value: Scalar
 
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature equals the value."""
-        return equal(self.of.column(group), self.value)
+        return equal(_column(self.of, group, known), self.value)
 
     def words(self) -> str:
         """The sentence."""
@@ -52,9 +55,9 @@ class Among(_Event, frozen=True, tag="among"):
     of: Feature
     values: tuple[Scalar, ...]
 
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature equals one of the values."""
-        column = self.of.column(group)
+        column = _column(self.of, group, known)
         found: Mask = False
         for value in self.values:
             found = found | equal(column, value)
@@ -73,6 +76,8 @@ class Interval(_Event, frozen=True, tag="interval"):
     >>> from refutedp.events.features import Value
     >>> print(Interval(Value((0,)), low=None, high=1.5))
     output[0] < 1.5
+    >>> print(Interval(Value((0,)), low=math.nextafter(1.0, 2.0), high=None))
+    output[0] > 1
     """
 
     of: Feature
@@ -80,9 +85,9 @@ class Interval(_Event, frozen=True, tag="interval"):
     high: float | None
     among_others: bool = False
 
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature lies in the interval."""
-        column = self.of.column(group)
+        column = _column(self.of, group, known)
         if column is None or isinstance(column, (str, bool)):
             return False
         if isinstance(column, np.ndarray):
@@ -102,19 +107,30 @@ class Interval(_Event, frozen=True, tag="interval"):
         own = self.of.between(self.low, self.high)
         if own is not None:
             return own
-        name = self.of.words() + (" is a number and" if self.among_others else "")
-        low, high = (None if end is None else f"{end + 0.0:.15g}" for end in (self.low, self.high))
-        if low is None and high is None:
+        if self.low is None and self.high is None:
             return f"{self.of.words()} is a number"
-        if low is None:
-            return f"{name} < {high}"
-        if high is None:
-            return f"{name} >= {low}"
-        return (
-            f"{name} in [{low}, {high})"
-            if not self.among_others
-            else f"{self.of.words()} is a number in [{low}, {high})"
-        )
+        above, low = ("", "") if self.low is None else _end(self.low, "[", "(")
+        below, high = ("", "") if self.high is None else _end(self.high, ")", "]")
+        if low == high and (above, below) == ("[", "]"):
+            return f"{self.of.words()} = {low}"
+        if low and high:
+            number = " is a number" if self.among_others else ""
+            return f"{self.of.words()}{number} in {above}{low}, {high}{below}"
+        name = self.of.words() + (" is a number and" if self.among_others else "")
+        return f"{name} {_SIGNS[above or below]} {low or high}"
+
+
+_SIGNS = {"[": ">=", "(": ">", ")": "<", "]": "<="}
+
+
+def _end(end: float, here: str, before: str) -> tuple[str, str]:
+    """The bracket at an end of an interval, and the end as people write it.
+
+    An interval that begins just above 1 begins after 1, and one that ends there ends with 1.
+    """
+    previous = math.nextafter(end, -math.inf)
+    bracket, end = (before, previous) if len(repr(previous)) < len(repr(end)) else (here, end)
+    return bracket, f"{end + 0.0:.15g}"
 
 
 class Exactly(_Event, frozen=True, tag="exactly"):
@@ -123,7 +139,7 @@ class Exactly(_Event, frozen=True, tag="exactly"):
     label: str
     leaves: tuple[Scalar, ...]
 
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows equal to the output in every leaf."""
         if group.shape.label != self.label or len(group.columns) != len(self.leaves):
             return False
@@ -145,12 +161,12 @@ class Both(_Event, frozen=True, tag="both"):
     first: Equals | Among | Interval | Exactly
     second: Equals | Among | Interval | Exactly
 
-    def mask(self, group: Group) -> Mask:
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows in both."""
-        first = self.first.mask(group)
+        first = self.first.mask(group, known)
         if first is False:
             return False
-        return first & self.second.mask(group)
+        return first & self.second.mask(group, known)
 
     def words(self) -> str:
         """The sentence."""
@@ -158,6 +174,14 @@ class Both(_Event, frozen=True, tag="both"):
 
 
 Event: TypeAlias = Equals | Among | Interval | Exactly | Both
+
+
+def _column(feature: Feature, group: Group, known: Columns | None) -> Array | Scalar:
+    if known is None:
+        return feature.column(group)
+    if feature not in known:
+        known[feature] = feature.column(group)
+    return known[feature]
 
 
 def equal(column: Array | Scalar, value: Scalar) -> Mask:

@@ -105,7 +105,10 @@ def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.rando
 
     def see(ids: Array | None, output: Any, n: int) -> None:
         group = group_of(output, n)
-        masks: Sequence[Any] = _of_one(output, events, known) if group is None else [e.mask(group) for e in events]
+        columns: dict[Any, Any] = {}
+        masks: Sequence[Any] = (
+            _of_one(output, events, known) if group is None else [event.mask(group, columns) for event in events]
+        )
         where = slice(None) if ids is None else ids
         for number, mask in enumerate(masks):
             if mask is not False:
