@@ -1,14 +1,17 @@
 """What search chooses: the event whose bound confirmation will certify highest, not the one that looks safest now."""
 
+import math
+
 import pytest
 
 from refutedp import check
 from refutedp.checking import PROFILE_RUNS
 from refutedp.events.features import Length
 from refutedp.events.predicates import Equals
-from refutedp.events.select import Scored
+from refutedp.events.select import Scored, Search
 from refutedp.heats import HEATS, LAST_CONTENDERS, Contender, Finalist, distinct, still_racing
 from refutedp.sampling.runner import Runner
+from refutedp.search import _finalists, _Looked
 
 
 def rare_and_common(queries, epsilon, rng):
@@ -48,6 +51,20 @@ def test_the_same_event_in_other_words_races_once():
     same = [Scored(Equals(Length(), n), 10, 1, False, 0.5, 0.6) for n in (1, 2)]
     other = Scored(Equals(Length(), 3), 10, 2, False, 0.5, 0.6)
     assert [one.found for one in distinct([*same, other])] == [same[0], other]
+
+
+def looked(number, *events):
+    return _Looked(number, None, Search(events, len(events)), None, None)
+
+
+def test_events_that_cannot_catch_up_stay_behind():
+    leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, hope=2.2, ceiling=2.6)
+    rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, hope=2.1, ceiling=9.0)
+    outclassed = Scored(Equals(Length(), 3), 9000, 1500, False, score=1.7, hope=1.75, ceiling=1.85)
+    pairs = [looked(0, leader, outclassed), looked(1, outclassed), looked(2, rare)]
+    racing = _finalists(pairs, least_ceiling=2.0)
+    assert [(one.number, [c.found for c in one.contenders]) for one in racing] == [(0, [leader]), (2, [rare])]
+    assert [one.number for one in _finalists(pairs, least_ceiling=-math.inf)] == [0, 1, 2]
 
 
 def test_the_search_runs_reported_are_those_made(monkeypatch):

@@ -126,7 +126,7 @@ def search(
     looked = look("search", racing, rest, MAIN_STREAM, keep=False)
     runs += 2 * rest * len(looked)
     events = sum(one.search.events for one in looked)
-    finalists = _fastest(looked, look) if look.for_speed else _finalists(looked)
+    finalists = _fastest(looked, look) if look.for_speed else _finalists(looked, look.least_ceiling(looked))
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
     winner = Heats(scorer, settings, report).run(finalists)
@@ -136,10 +136,11 @@ def search(
     return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding, hopeful)
 
 
-def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
+def _finalists(looked: Sequence[_Looked], least_ceiling: float) -> list[Finalist]:
     """Half of the places for the best pairs beyond doubt, half for the most hopeful of the others.
 
-    Events that would not come near the best even if they were the only ones stay behind.
+    Events that would not come near the best even if they were the only ones stay behind, and so do those that cannot
+    reach `least_ceiling` however many runs they get.
     """
     places = HEATS[0][0]
     by_score = sorted(looked, key=lambda one: -one.score)
@@ -148,7 +149,7 @@ def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
     reach = _reach(looked)
     finalists = []
     for one in chosen:
-        near = [scored for scored in one.search.best if scored.hope >= reach]
+        near = [scored for scored in one.search.best if scored.hope >= reach and scored.ceiling >= least_ceiling]
         if near:
             finalists.append(Finalist(one.number, one.runner, distinct(near)))
     return finalists
@@ -257,6 +258,15 @@ class _Round:
     def for_speed(self) -> bool:
         """Whether the event is wanted that convicts soonest; other claims than a ratio always want it."""
         return self.settings.goal == "speed" and is_ratio(self.claim)
+
+    def least_ceiling(self, looked: Sequence[_Looked]) -> float:
+        """What the best event will certify in any case; a smaller ratio than that can never do better.
+
+        It will if confirmation has no fewer runs than search. Other claims than a ratio are confirmed in more ways
+        than one, in which events rank differently.
+        """
+        sure = is_ratio(self.claim) and self.settings.confirm_runs >= self.settings.search_runs
+        return max(one.score for one in looked) if sure else -math.inf
 
     def rank(self, one: _Looked) -> float:
         """What makes a pair worth more runs."""

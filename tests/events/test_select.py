@@ -1,10 +1,14 @@
 """Selection: the paper's five cases, the odd outputs, and no falling for luck."""
 
+import math
+
 import numpy as np
 import pytest
 
+from refutedp.events.catalogue import subtle_features
+from refutedp.events.leaks import Magnitude
 from refutedp.events.predicates import Both, Equals, Exactly
-from refutedp.events.select import search_events
+from refutedp.events.select import _HARDLY_EVER, _top, search_events
 from refutedp.records import count_hits
 from refutedp.sampling.encode import Raised, encode
 from refutedp.stats.scoring import RatioScorer
@@ -124,3 +128,29 @@ def test_rare_luck_does_not_beat_a_solid_difference():
 def test_simple_events_win_when_they_are_as_good():
     chosen = best([True] * 900 + [False] * 100, [True] * 500 + [False] * 500)
     assert chosen.event == Equals(chosen.event.of, False)
+
+
+def test_a_magnitude_is_looked_at_only_where_it_says_something_new():
+    signs = {"both": [-1.5, 2.0, math.nan], "positive": [0.0, 1.5, 2.0], "negative": [-3.0, -0.5]}
+    looked = {name: Magnitude() in subtle_features(list(encode(values).groups)) for name, values in signs.items()}
+    assert looked == {"both": True, "positive": False, "negative": False}
+    apart = [*encode([1.0, 2.0]).groups, *encode([-1.0, -2.0]).groups]
+    assert Magnitude() in subtle_features(apart)
+
+
+def test_events_with_few_hits_are_scored_exactly_beside_many_of_their_family():
+    """The rough bound puts intervals with many hits first; the best of those with few must not go under."""
+    rough = np.concatenate([np.linspace(2.0, 1.0, 600), np.linspace(0.9, 0.5, 400)])
+    low = np.concatenate([np.full(600, 50), np.full(400, 3)])
+    picked = _top(rough, low, np.array([1000]))
+    assert picked.tolist() == [*range(8), *range(600, 608)]
+    assert _top(rough[:5], low[:5], np.array([2, 5])).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_ceilings_are_hardly_ever_too_low():
+    # Each fails with probability 0.001 at most, and so do more than 8 of 2000 with probability 0.0002.
+    rng = np.random.default_rng(3)
+    x, y = rng.binomial(20_000, 0.03, 2000), rng.binomial(20_000, 0.003, 2000)
+    ceilings = RatioScorer().exact(x, y, 1 - _HARDLY_EVER)
+    assert np.count_nonzero(ceilings < math.log(10)) <= 8
+    assert (ceilings > RatioScorer().exact(x, y, 0.02)).all()

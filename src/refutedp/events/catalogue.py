@@ -84,7 +84,8 @@ def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) 
 
 def subtle_features(groups: list[Group]) -> list[Feature]:
     """Features that cost as much as the runs: looked at on few runs, and on all only if they show something."""
-    found: list[Feature] = [Magnitude(path) for path in _paths(groups, "float")[:MOST_SUBTLE]]
+    floats = _paths(groups, "float")[:MOST_SUBTLE]
+    found: list[Feature] = [Magnitude(path) for path in floats if _has_both_signs(path, groups)]
     numbers = sorted({*_paths(groups, "float"), *_paths(groups, "int")}, key=_path_order)[: MOST_SUBTLE + 1]
     found += [Difference(right, left) for left, right in pairwise(numbers)]
     return [*found, Spread()] if len(numbers) > 2 else found
@@ -97,6 +98,13 @@ def rounding_features(groups: list[Group]) -> list[Feature]:
     """
     paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in _nonfinite(groups)]
     return [LastDigit(path) for path in paths if not all(_has_few_decimals(path, group) for group in groups)]
+
+
+def _has_both_signs(path: Path, groups: list[Group]) -> bool:
+    """Whether some numbers there are negative and some positive; else their magnitude tells no more than they do."""
+    leaves = [Value(path).column(group) for group in groups]
+    numbers = [leaf for leaf in leaves if isinstance(leaf, np.ndarray) and leaf.dtype in (np.float64, np.int64)]
+    return any((leaf < 0).any() for leaf in numbers) and any((leaf > 0).any() for leaf in numbers)
 
 
 def _has_few_decimals(path: Path, group: Group) -> bool:

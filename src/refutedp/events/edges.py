@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -20,19 +21,16 @@ _MOST_DIGITS = 15
 _POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 
 
-def _levels(count: int) -> Floats:
-    """Where the data-driven grid has its points: quantiles, dense in the tails for the sake of rare events.
+@lru_cache(maxsize=256)
+def _places(count: int) -> NDArray[np.int64]:
+    """Which of so many sorted numbers are points of the grid: quantiles, dense in the tails for rare events' sake.
 
     The fewer numbers there are, the fewer points: a fine grid on few numbers offers luck, not information.
     """
     middle = int(min(max(np.sqrt(count) / 4, 5), 33))
-    return _grid(middle, sum(level * count >= 1 for level in _TAIL))
-
-
-@lru_cache(maxsize=64)
-def _grid(middle: int, tails: int) -> Floats:
-    tail = _TAIL[len(_TAIL) - tails :]
-    return np.array([0.0, *tail, *np.linspace(0.03, 0.97, middle), *(1 - level for level in reversed(tail)), 1.0])
+    tail = [level for level in _TAIL if level * count >= 1]
+    levels = [0.0, *tail, *np.linspace(0.03, 0.97, middle), *(1 - level for level in reversed(tail)), 1.0]
+    return np.minimum((np.array(levels) * count).astype(np.int64), count - 1)
 
 
 def edges_of(table: NumberTable, repeated: Floats) -> Floats:
@@ -45,20 +43,16 @@ def edges_of(table: NumberTable, repeated: Floats) -> Floats:
     >>> edges_of(table, repeated_numbers(table)[0]).tolist()[:2]
     [0.0, 5e-324]
     """
-    quantiles = [
-        side[np.minimum((_levels(len(side)) * len(side)).astype(np.int64), len(side) - 1)]
-        for side in (table.x, table.y)
-        if len(side)
-    ]
+    quantiles = [side[_places(len(side))] for side in (table.x, table.y) if len(side)]
     if not quantiles:
         return np.empty(0)
-    smooth = _distinct(np.concatenate(quantiles))
-    smooth = smooth[np.isfinite(smooth)]
+    smooth = _finite(_distinct(np.concatenate(quantiles)))
     if not len(repeated):
         return _rounded(smooth)
-    rounded = _rounded(smooth[~np.isin(smooth, repeated)])
-    atoms = np.concatenate([repeated, np.nextafter(repeated, np.inf)])
-    return _distinct(np.concatenate([rounded, atoms[np.isfinite(atoms)]]))
+    rounded = _rounded(_without(smooth, repeated))
+    with np.errstate(over="ignore"):
+        neighbours = np.nextafter(repeated, np.inf)
+    return _finite(_distinct(np.concatenate([rounded, repeated, neighbours])))
 
 
 def repeated_numbers(table: NumberTable, *, most: int = 64) -> tuple[Floats, Floats]:
@@ -66,16 +60,32 @@ def repeated_numbers(table: NumberTable, *, most: int = 64) -> tuple[Floats, Flo
     found: dict[float, int] = {}
     for side in (table.x, table.y):
         # The sides are sorted, so that equal numbers are neighbours.
-        last = np.flatnonzero(np.append(side[1:] != side[:-1], True))[: len(side)]
-        if len(last) == len(side):
+        last = np.flatnonzero(side[1:] != side[:-1])
+        if len(last) >= len(side) - 1:
             continue
-        again = np.diff(last, prepend=-1) - 1
-        often = again >= max(2, len(side) // 5000)
+        last = np.append(last, len(side) - 1)
+        again = last.copy()
+        again[1:] -= last[:-1] + 1
+        often = np.flatnonzero(again >= max(2, len(side) // 5000))
         for value, count in zip(side[last[often]].tolist(), again[often].tolist(), strict=True):
             found[value] = found.get(value, 0) + count
-    top = sorted(found, key=lambda value: -found[value])
-    edges, all_of_them = (np.array(sorted(top[:many]), dtype=np.float64) for many in (MOST_EDGES_REPEATED, most))
-    return edges, all_of_them
+    top = list(found) if len(found) <= MOST_EDGES_REPEATED else sorted(found, key=lambda value: -found[value])
+    edges = np.array(sorted(top[:MOST_EDGES_REPEATED]), dtype=np.float64)
+    return edges, edges if len(top) <= MOST_EDGES_REPEATED else np.array(sorted(top[:most]), dtype=np.float64)
+
+
+def _finite(numbers: Floats) -> Floats:
+    """Sorted numbers without the infinite ones, which are at their ends."""
+    if len(numbers) and math.isfinite(numbers[0]) and math.isfinite(numbers[-1]):
+        return numbers
+    return numbers[np.isfinite(numbers)]
+
+
+def _without(numbers: Floats, others: Floats) -> Floats:
+    """The numbers that are none of the others, both sorted."""
+    nearest: Floats = others[np.minimum(others.searchsorted(numbers), len(others) - 1)]
+    fresh: Floats = numbers[nearest != numbers]
+    return fresh
 
 
 def _distinct(numbers: Floats) -> Floats:

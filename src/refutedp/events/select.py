@@ -29,6 +29,8 @@ from refutedp.records import Scorer
 _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
+_HARDLY_EVER = 0.001
+"""How often an event is better than its ceiling."""
 HOPEFUL = 0.02
 """The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
 
@@ -37,7 +39,8 @@ HOPEFUL = 0.02
 class Scored:
     """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
 
-    `score` holds for all events at once, `hope` for this one alone, had it been the only one.
+    `score` holds for all events at once, `hope` for this one alone, had it been the only one. `ceiling` is a bound
+    from above: fresh runs will hardly ever show more.
     """
 
     event: Event
@@ -46,6 +49,7 @@ class Scored:
     swapped: bool
     score: float
     hope: float
+    ceiling: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _best(
         rare = (high + low) < max(least_hits, 1)
         rough = scorer.rough(high, low, level)
         rough[rare] = -np.inf
-        picked = _top(rough, low)
+        picked = _top(rough, low, ends)
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
         strict.enter(exact, picked, swapped)
@@ -129,6 +133,7 @@ def _best(
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
     score, hope = scorer.exact(high, low, level[numbers]), scorer.hope(high, low, HOPEFUL)
+    ceiling = scorer.exact(high, low, 1 - _HARDLY_EVER)
     families_of_rows = ends.searchsorted(numbers, side="right")
     return [
         Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)
@@ -136,7 +141,7 @@ def _best(
             rows,
             families_of_rows.tolist(),
             zip(high.tolist(), low.tolist(), strict=True),
-            zip(score.tolist(), hope.tolist(), strict=True),
+            zip(score.tolist(), hope.tolist(), ceiling.tolist(), strict=True),
             strict=True,
         )
     ]
@@ -189,12 +194,21 @@ def _odd(feature: Feature) -> int:
     return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming | Difference | Spread) else 0
 
 
-def _top(rough: NDArray[np.float64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+def _top(rough: NDArray[np.float64], low: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """The events to score exactly: the best by the rough bound, and the best of those it is unfair to (few hits)."""
-    if len(rough) <= 2 * _EXACTLY_SCORED:
-        return np.arange(len(rough))
     few = np.flatnonzero(low <= 5)
-    return np.union1d(_first(rough, _EXACTLY_SCORED), few[_first(rough[few], _EXACTLY_SCORED)])
+    best, best_of_few = _first(rough, _EXACTLY_SCORED), few[_first(rough[few], _EXACTLY_SCORED)]
+    return np.union1d(_few_of_each(best, rough, ends), _few_of_each(best_of_few, rough, ends))
+
+
+def _few_of_each(
+    numbers: NDArray[np.int64], scores: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Those of the events that are among the best of their family, twice as many as can be chosen in the end."""
+    families = ends.searchsorted(numbers, side="right")
+    order = np.lexsort((-scores[numbers], families))
+    ordered = families[order]
+    return numbers[order[np.arange(len(order)) - ordered.searchsorted(ordered) < 2 * _MOST_OF_A_FAMILY]]
 
 
 def _first(scores: NDArray[np.float64], count: int) -> NDArray[np.int64]:

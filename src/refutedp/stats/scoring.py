@@ -21,12 +21,13 @@ class RatioScorer:
 
     def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Wilson's approximation, a hundred times cheaper."""
-        z2 = normal_quantiles(level) ** 2
-        s = np.maximum(x + y, 1).astype(np.float64)
-        p = x / s
-        q = (p + z2 / (2 * s) - np.sqrt(z2 * (p * (1 - p) / s + z2 / (4 * s * s)))) / (1 + z2 / s)
-        with np.errstate(divide="ignore"):
-            return np.where(x > 0, np.log(np.maximum(q, 1e-300) / np.maximum(1 - q, 1e-300)), -np.inf)
+        # Wilson's bound on q = x / (x + y), as odds: what its two ends have in common cancels.
+        half = normal_quantiles(level) ** 2 / 2
+        hits, others = x.astype(np.float64), y.astype(np.float64)
+        spread = np.sqrt(half * (2 * hits * others / np.maximum(hits + others, 1) + half))
+        bounds = np.log(np.maximum(hits + half - spread, 1e-300) / (others + half + spread))
+        bounds[x == 0] = -np.inf
+        return bounds
 
     def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """As rough."""
