@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from refutedp import UnsupportedOutputError
 from refutedp.outputs import Group, compress, merge
-from refutedp.sampling.encode import Raised, encode, shape_of
+from refutedp.sampling.encode import Raised, _walk_array, encode, shape_of
 from refutedp.sampling.scalar import encode_array
 
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.none())
@@ -139,3 +139,30 @@ def test_compress_keeps_the_multiset(rows):
     (group,) = encode([list(row) for row in rows]).groups
     again = compress(group)
     assert sorted(repr(_plain(r)) for r in rows_of(again)) == sorted(repr(_plain(r)) for r in rows_of(group))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.bool_])
+@pytest.mark.parametrize("dimensions", [(), (0,), (3,), (2, 3), (2, 0)])
+def test_arrays_are_encoded_as_if_they_were_walked(dtype, dimensions):
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(0, 2, dimensions).astype(dtype) for _ in range(5)]
+    leaves = []
+    label = _walk_array(arrays[0], (), leaves)
+    shape, values = shape_of(arrays[0])
+    assert (shape.label, shape.paths, shape.kinds) == (label, *(tuple(leaf[i] for leaf in leaves) for i in (0, 1)))
+    assert shape.length == (dimensions[0] if dimensions else None)
+    assert values == [leaf.value for leaf in leaves]
+    found = sorted(leaves for group in encode(arrays).groups for _, leaves in rows_of(group))
+    assert found == sorted(tuple(array.ravel()) for array in arrays)
+
+
+def test_arrays_of_other_kinds_keep_their_names():
+    assert shape_of(np.zeros(2, dtype=np.float32))[0].label == "ndarray[float32]"
+    assert shape_of(np.ma.masked_array([1.0, 2.0]))[0].label == "ndarray"
+    outputs = encode([np.zeros(2), np.zeros(2, dtype=np.float32), np.zeros(3), np.array(["a", "b"])])
+    assert [(group.shape.label, group.shape.length) for group in outputs.groups] == [
+        ("ndarray", 2),
+        ("ndarray", 3),
+        ("ndarray[float32]", 2),
+        ("ndarray", 2),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import enum
+import functools
 import numbers
 import types
 from collections.abc import Callable, Sequence
@@ -41,6 +42,8 @@ _PLAIN: dict[type, tuple[str, Kind]] = {
     np.str_: ("str", "str"),
     type(None): ("NoneType", "none"),
 }
+_PLAIN_DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+_ARRAY_KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 _PLAIN_LABELS = frozenset(label for label, _ in _PLAIN.values())
 _MOST_LEAVES = 100_000
 _OPAQUE = (types.ModuleType, types.FunctionType, types.GeneratorType, np.random.Generator, Exception)
@@ -55,6 +58,8 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
     """
     if isinstance(output, Raised):
         return Shape(output.error, (), (), error=True), []
+    if _is_plain_array(output):
+        return _array_shape(output.dtype.kind, output.shape), output.ravel().tolist()
     leaves: list[_Leaf] = []
     label = _walk(output, (), leaves)
     if len(leaves) > _MOST_LEAVES:
@@ -65,6 +70,17 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
     length = len(output) if _has_length(output) else None
     shape = Shape(label, tuple(leaf.path for leaf in leaves), tuple(leaf.kind for leaf in leaves), length)
     return shape, [leaf.value for leaf in leaves]
+
+
+def _is_plain_array(output: Any) -> bool:
+    """Whether it is an array whose dtype and dimensions say everything about its shape."""
+    return type(output) is np.ndarray and output.dtype in _PLAIN_DTYPES and output.size <= _MOST_LEAVES
+
+
+@functools.lru_cache(maxsize=256)
+def _array_shape(kind: str, dimensions: tuple[int, ...]) -> Shape:
+    paths = tuple(np.ndindex(dimensions))
+    return Shape("ndarray", paths, (_ARRAY_KINDS[kind],) * len(paths), dimensions[0] if dimensions else None)
 
 
 def _has_length(output: Any) -> bool:
@@ -105,7 +121,7 @@ def _walk_array(array: Array, path: Path, leaves: list[_Leaf]) -> str:
         return f"ndarray({inner})"
     if array.dtype.kind == "c":
         array = np.stack([array.real, array.imag], axis=-1)
-    kind = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}.get(array.dtype.kind)
+    kind = _ARRAY_KINDS.get(array.dtype.kind)
     if kind is None:
         raise UnsupportedOutputError(
             f"the mechanism returned an array of dtype {array.dtype}, which RefuteDP cannot compare: "
@@ -114,9 +130,8 @@ def _walk_array(array: Array, path: Path, leaves: list[_Leaf]) -> str:
     flat = array.ravel().tolist()
     indices = np.ndindex(array.shape)
     for index, value in zip(indices, flat, strict=True):
-        leaves.append(_Leaf((*path, *index), kind, value))  # type: ignore[arg-type]
-    standard = array.dtype in (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)) or kind == "str"
-    return "ndarray" if standard else f"ndarray[{array.dtype}]"
+        leaves.append(_Leaf((*path, *index), kind, value))
+    return "ndarray" if array.dtype in _PLAIN_DTYPES or kind == "str" else f"ndarray[{array.dtype}]"
 
 
 def _visible_attributes(value: Any) -> list[tuple[str, Any]]:
@@ -213,22 +228,27 @@ def encode(results: Sequence[Any]) -> Outputs:
     order: list[Shape] = []
     for key, rows in buckets.items():
         shape, _ = shape_of(rows[0])
-        leaves_by_row: Sequence[Any] = [(row,) for row in rows] if isinstance(key, type) else rows
-        _add(groups, order, _group(shape, leaves_by_row))
+        if key[0] is np.ndarray:
+            by_leaf = np.stack(rows, axis=-1).reshape(-1, len(rows))
+            _add(groups, order, Group(shape, len(rows), tuple(by_leaf)))
+        else:
+            _add(groups, order, _group(shape, [(row,) for row in rows] if len(key) == 1 else rows))
     for shape, leaf_rows in slow.items():
         _add(groups, order, _group(shape, leaf_rows))
     return Outputs(tuple(compress(groups[shape]) for shape in order))
 
 
-def _quick_key(result: Any) -> Any:
-    """A cheap key that decides the shape of a plain scalar or a flat list or tuple; None for all else."""
+def _quick_key(result: Any) -> tuple[Any, ...] | None:
+    """A cheap key that decides the shape of a plain scalar, a flat list or tuple, or an array; None for all else."""
     kind = type(result)
     if kind in _PLAIN:
-        return kind
+        return (kind,)
     if kind is list or kind is tuple:
         kinds = tuple(map(type, result))
         if all(k in _PLAIN for k in set(kinds)):
             return (kind, kinds)
+    if _is_plain_array(result):
+        return (kind, result.dtype, result.shape)
     return None
 
 
