@@ -7,8 +7,8 @@ that a group of a few distinct rows stands for many runs; nothing downstream kee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -81,6 +81,8 @@ class Outputs:
     """
 
     groups: tuple[Group, ...]
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was computed of them, for whoever looks at them again."""
 
     @property
     def size(self) -> int:
@@ -96,6 +98,11 @@ def merge(parts: Iterable[Outputs]) -> Outputs:
             if group.rows:
                 by_shape.setdefault(group.shape, []).append(group)
     return Outputs(tuple(_join(shape, groups) for shape, groups in by_shape.items()))
+
+
+def join(parts: Sequence[Outputs]) -> Outputs:
+    """All runs of `parts`, each of which has one group a shape; a single part as it is, with what is derived."""
+    return parts[0] if len(parts) == 1 else merge(parts)
 
 
 def _join(shape: Shape, groups: list[Group]) -> Group:

@@ -24,7 +24,7 @@ from refutedp.prepare import Prepared
 from refutedp.records import Candidate, Counts
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool import Pool, Task
-from refutedp.sampling.runner import Runner, Runs, join
+from refutedp.sampling.runner import Runner
 from refutedp.sampling.seeds import child
 from refutedp.settings import Progress, Settings
 from refutedp.stats.claim_scoring import LineScorer, RatioClaimScorer, share_for
@@ -68,23 +68,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Racer:
-    """A pair about to run, with the runs of the pilot and the costly features that showed something there."""
+    """A pair about to run, with the costly features that showed something in the pilot; None before it."""
 
     number: int
     runner: Runner
-    earlier: Runs | None = None
     subtle: tuple[Feature, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A pair with its best events after a round, and the runs if they are kept for the next."""
+    """A pair with its best events after a round; after the pilot, also the best one about rounding."""
 
     number: int
     runner: Runner
     search: Search
-    runs: Runs | None
-    rounding: Scored | None
+    rounding: Scored | None = None
 
     @property
     def score(self) -> float:
@@ -112,7 +110,7 @@ def search(
     everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
     look = _Round(claim, scorer, settings, len(everyone), report, {} if noise is None else noise)
-    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM, keep=True)
+    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM)
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
     best = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
@@ -122,15 +120,15 @@ def search(
         racing_on = promising | {one.number for one in best}
         looked = [one for one in looked if one.number in racing_on]
     rest = max(settings.search_runs - pilot_runs, 100)
-    racing = [_Racer(one.number, one.runner, one.runs, one.search.promising) for one in looked]
-    looked = look("search", racing, rest, MAIN_STREAM, keep=False)
+    racing = [_Racer(one.number, one.runner, one.search.promising) for one in looked]
+    looked = look("search", racing, rest, MAIN_STREAM)
     runs += 2 * rest * len(looked)
     events = sum(one.search.events for one in looked)
     finalists = _fastest(looked, look) if look.for_speed else _finalists(looked, look.least_ceiling(looked))
     if not finalists:
         return Found(None, None, len(everyone), events, runs, rounding)
     winner = Heats(scorer, settings, report).run(finalists)
-    candidate = look.candidate(winner.runner, winner.event, pilot_runs + rest + winner.counts.n_x, winner.counts)
+    candidate = look.candidate(winner.runner, winner.event, rest + winner.counts.n_x, winner.counts)
     oriented = _oriented(winner.runner, winner.event)
     hopeful = frozenset(one.number for one in looked if one.hope >= _reach(looked))
     return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding, hopeful)
@@ -198,8 +196,8 @@ class _Round:
     report: Callable[[Progress], None]
     noise: NoiseByStream
 
-    def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int, *, keep: bool) -> list[_Looked]:
-        """The best events of each pair that races, on `runs` more runs a side."""
+    def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int) -> list[_Looked]:
+        """The best events of each pair that races, on `runs` runs a side."""
         common = self._common(stream)
         # The longest first, lest all cores wait for the last one.
         ordered = sorted(racing, key=lambda racer: -racer.runner.length)
@@ -208,7 +206,6 @@ class _Round:
                 search_pair,
                 (
                     racer.runner,
-                    racer.earlier,
                     runs,
                     child(self.settings.seed, stream, racer.number),
                     self.pairs,
@@ -216,7 +213,6 @@ class _Round:
                     self.scorer,
                     self.settings,
                     racer.subtle,
-                    keep,
                     common,
                 ),
                 racer.runner.what,
@@ -226,8 +222,8 @@ class _Round:
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for racer, (found, kept, rounding) in zip(ordered, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.runner, found, kept, rounding))
+        for racer, (found, rounding) in zip(ordered, self._pool.run(tasks), strict=True):
+            looked.append(_Looked(racer.number, racer.runner, found, rounding))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
                 shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
@@ -289,7 +285,6 @@ class _Round:
 
 def search_pair(
     runner: Runner,
-    earlier: Runs | None,
     n: int,
     seeds: np.random.SeedSequence,
     pairs: int,
@@ -297,17 +292,15 @@ def search_pair(
     scorer: ClaimScorer,
     settings: Settings,
     subtle: tuple[Feature, ...] | None,
-    keep: bool,
     common: CommonNoise,
-) -> tuple[Search, Runs | None, Scored | None]:
-    """The best events of one of `pairs` pairs, on n runs a side and the earlier ones.
+) -> tuple[Search, Scored | None]:
+    """The best events of one of `pairs` pairs on n runs a side; in the pilot also the best event about rounding.
 
-    With `keep`, in the pilot, also the runs themselves and the best event about rounding. Lifted runs are made on
-    the `common` noise of all pairs.
+    It is the pilot while it is not known which `subtle` features show something. Lifted runs are made on the
+    `common` noise of all pairs.
     """
+    pilot = subtle is None
     runs = runner.sample(n, seeds, common)
-    if earlier is not None:
-        runs = join([earlier, runs])
     pair = runner.pair
     references = [
         noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
@@ -333,16 +326,14 @@ def search_pair(
         pairs=pairs,
         least_hits=least,
         # The pilot only says who races on, and is too short to tell a rare event from luck.
-        hopeful=0 if keep else HOPEFULS,
+        hopeful=0 if pilot else HOPEFULS,
     )
-    if not keep:
-        return found, None, None
     rounding = None
-    if settings.float_leaks == "report":
+    if pilot and settings.float_leaks == "report":
         rounding = search_rounding(
             runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
         )
-    return found, runs, rounding
+    return found, rounding
 
 
 def _numbers_in(*inputs: Any) -> list[float]:

@@ -8,7 +8,9 @@ from scipy import special
 
 from refutedp.events.edges import _distinct, _rounded, edges_of, repeated_numbers
 from refutedp.events.features import Count, Last, Length, Value
-from refutedp.events.tables import NumberTable, Sides, signature, tabulate
+from refutedp.events.numbers import Numbers
+from refutedp.events.sides import Sides
+from refutedp.events.tables import NumberTable, signature, tabulate
 from refutedp.sampling.encode import encode
 from refutedp.stats.scoring import normal_quantiles
 
@@ -38,9 +40,9 @@ def test_distinct_numbers_are_those_of_np_unique(values):
 
 
 def test_edges_of_no_numbers_and_of_one_side():
-    empty = NumberTable(np.empty(0), np.empty(0))
+    empty = NumberTable(Numbers(np.empty(0)), Numbers(np.empty(0)))
     assert len(edges_of(empty, repeated_numbers(empty)[0])) == 0
-    one = NumberTable(np.array([1.0, 2.0]), np.empty(0))
+    one = NumberTable(Numbers(np.array([1.0, 2.0])), Numbers(np.empty(0)))
     assert edges_of(one, repeated_numbers(one)[0]).tolist() == [1.0, 2.0]
 
 

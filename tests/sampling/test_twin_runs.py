@@ -8,186 +8,32 @@ is chosen.
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.sampling.twin_cases import (
+    BY_CHANCE,
+    CASES,
+    NAMES,
+    PLAIN,
+    below,
+    lifts_of,
+    plain_hits,
+    runner,
+    same_rate,
+)
 
-from refutedp.events.features import Length, Value
-from refutedp.events.predicates import Equals, Interval
 from refutedp.mechanism import describe
-from refutedp.records import Event, Pair, count_hits
-from refutedp.sampling.encode import Raised, encode
+from refutedp.records import Pair, count_hits
+from refutedp.sampling.encode import encode
 from refutedp.sampling.lifted import CannotLift, Lift, hit_twins, sample_twins
-from refutedp.sampling.lifted.laws import LAWS, Source
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.twins import _hits
 from refutedp.sampling.runner import Runner
 
-PLAIN = 2500
 PAIRS = 20_000
-BY_CHANCE = 1e-6
-
-
-class Case(NamedTuple):
-    """A mechanism with a pair of inputs, events to count, and whether both inputs get the same noise."""
-
-    function: Callable[..., Any]
-    d1: Any
-    d2: Any
-    events: tuple[Event, ...]
-    shares: bool
-
-
-CASES: dict[str, Case] = {}
-
-
-def case(d1: Any, d2: Any, *events: Event, shares: bool = True) -> Any:
-    def register(function: Any) -> Any:
-        CASES[function.__name__] = Case(function, d1, d2, events, shares)
-        return function
-
-    return register
-
-
-def below(*ends: float, at: tuple[Any, ...] = ()) -> tuple[Event, ...]:
-    return tuple(Interval(Value(at), None, end) for end in ends)
-
-
-@case([1, 1, 1], [2, 0, 0], *below(0.0, 2.5, at=(0,)), *below(1.0, at=(2,)))
-def laplace_in_a_loop(queries, rng):
-    return [q + rng.laplace(scale=2.0) for q in queries]
-
-
-@case([1, 1, 1, 1, 1], [0, 0, 0, 2, 2], *(Equals(Length(), n) for n in (1, 2, 4, 5)))
-def sparse_vector(queries, rng):
-    threshold = 1 + rng.laplace(scale=2.0)
-    out = []
-    for q in queries:
-        if q + rng.laplace(scale=4.0) >= threshold:
-            out.append(True)
-            break
-        out.append(False)
-    return out
-
-
-@case([1, 1, 1], [0, 1, 2], *below(0.0, 1.5, at=(0,)), *below(2.0, at=(2,)))
-def laplace_of_a_size(queries, rng):
-    return list(np.asarray(queries) + rng.laplace(size=3))
-
-
-@case([1.0, 2.0], [0.5, 2.5], *below(0.0, 1.0, at=(0,)), *below(3.0, at=(1,)))
-def normal_around_an_array(queries, rng):
-    return list(rng.normal(np.array(queries), 1.5))
-
-
-@case([3], [2], *below(2.0, 3.5))
-def legacy_numpy(queries):
-    return queries[0] + np.random.laplace(0, 1.5) + np.random.normal(0.0, 0.5)
-
-
-@case([3], [2], *below(2.0, 3.5))
-def standard_gauss(queries):
-    return random.gauss(queries[0], 2.0)
-
-
-@case([1, 2, 0], [2, 1, 1], *(Equals(Value(), n) for n in range(3)))
-def noisy_max(queries, rng):
-    return int(np.argmax([q + rng.exponential(2.0) for q in queries]))
-
-
-@case([3], [2], *below(2.0, 3.0))
-def uniform_between(queries, rng):
-    return rng.uniform(queries[0] - 2, queries[0] + 2)
-
-
-@case([1, 2, 0], [2, 1, 1], *(Equals(Value(), n) for n in range(3)))
-def gumbel_max(queries, rng):
-    return int(np.argmax([rng.gumbel(q, 1.5) for q in queries]))
-
-
-@case([3], [2], *(Interval(Value(), None, n) for n in (3, 5)), shares=False)
-def geometric(queries, rng):
-    return queries[0] + rng.geometric(0.4) - rng.geometric(0.4)
-
-
-@case([3], [2], *(Equals(Value(), n) for n in (2, 3)), shares=False)
-def whole_numbers(queries, rng):
-    return int(queries[0] + rng.integers(-1, 2))
-
-
-@case([3], [2], *(Equals(Value(), n) for n in (2.0, 3.0)), shares=False)
-def choice(queries, rng):
-    return float(queries[0] + rng.choice([-1.0, 0.0, 1.0]))
-
-
-@case([1, 5], [1, 2], *below(0.0, 3.0, 8.0))
-def scale_from_data(queries, rng):
-    return sum(queries) + rng.laplace(scale=max(queries))
-
-
-@case([1], [0], *below(0.0, 1.0), shares=False)
-def other_law_on_either_input(queries, rng):
-    return rng.laplace() if queries[0] else rng.normal()
-
-
-@case([1], [0], *below(0.5, 2.0))
-def scale_from_a_draw(queries, rng):
-    return queries[0] + rng.normal(0.0, rng.exponential(1.5))
-
-
-@case([1.0], [0.5], *below(1.2, 2.0))
-def raises_sometimes(queries, rng):
-    return math.sqrt(queries[0] + rng.laplace())
-
-
-@case([1], [0], *below(0.0, 1.0))
-def other_noise_on_rare_paths(queries, rng):
-    """Some parts have few runs, which are finished by plain calls."""
-    x = queries[0] + rng.normal()
-    for end in (3.0, 3.2, 3.4, 3.6):
-        if x > end:
-            x -= rng.exponential()
-    return x
-
-
-@case([1], [0], *below(0.0, 2.0))
-def different_depth(queries, rng):
-    """The inputs leave a loop at different draws, and go on with what the other one drew or did not."""
-    total = 0.0
-    while total < 1 + queries[0]:
-        total += rng.exponential()
-    return total - 1 + rng.normal()
-
-
-NAMES = sorted(CASES)
-
-
-def lifts_of(found: Case) -> tuple[Lift, Lift]:
-    described = describe(found.function)
-    return Lift(described, found.d1, {}), Lift(described, found.d2, {})
-
-
-def plain_hits(found: Case, data: Any, seed: int) -> list[int]:
-    described = describe(found.function)
-    rng = np.random.default_rng(seed)
-    np.random.seed(seed)
-    random.seed(seed)
-    results: list[Any] = []
-    for _ in range(PLAIN):
-        try:
-            results.append(described.call(data, {}, rng=rng))
-        except Exception as error:
-            results.append(Raised(type(error).__name__))
-    outputs = encode(results)
-    return [count_hits(event, outputs) for event in found.events]
-
-
-def same_rate(a: int, n_a: int, b: int, n_b: int) -> float:
-    return float(stats.fisher_exact([[a, n_a - a], [b, n_b - b]]).pvalue)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -239,7 +85,7 @@ def test_every_run_is_visited_once(name):
             assert len(where) == n
             seen[where] += 1
 
-        lift.visit(rng, noise, see)
+        lift.visit(rng, noise.n, see, noise)
         assert (seen == 1).all()
 
 
@@ -247,14 +93,10 @@ def test_twins_differ_by_their_inputs_alone():
     described = describe(lambda data, rng: data[0] + rng.laplace(scale=2.0))
     noise, rng, outputs = SharedNoise(1000), np.random.default_rng(3), []
     for query in (5.0, 2.0):
-        Lift(described, [query], {}).visit(rng, noise, lambda ids, output, n: outputs.append(output.values()))
+        lift = Lift(described, [query], {})
+        lift.visit(rng, noise.n, lambda ids, output, n: outputs.append(output.values()), noise)
     np.testing.assert_allclose(outputs[0] - outputs[1], 3.0, rtol=1e-12)
     assert len(np.unique(outputs[0])) == 1000
-
-
-def runner(name: str, way: Any = "lifted") -> Runner:
-    found = CASES[name]
-    return Runner(describe(found.function), Pair(found.d1, found.d2, "given"), way)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -336,111 +178,6 @@ def test_without_shared_noise_pairs_are_independent_runs(mechanism, way):
             [counts.y - counts.both, n - counts.x - counts.y + counts.both],
         ]
         assert stats.fisher_exact(table).pvalue > BY_CHANCE
-
-
-# The noise itself.
-
-ARRAY = np.array([0.3, 1.7, 4.1])
-LOCATED = ((0.0, 1.0), (-2.5, 0.3), (1, 3), (np.float64(0.1), np.float32(0.7)), (ARRAY, 2.0), (ARRAY, ARRAY[::-1]))
-PARAMETERS: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "laplace": LOCATED,
-    "normal": LOCATED,
-    "gumbel": LOCATED,
-    "logistic": LOCATED,
-    "exponential": ((1.0,), (0.3,), (7,), (ARRAY,)),
-    "uniform": ((0.0, 1.0), (-3, 0.1), (0.1, 0.7), (-ARRAY, ARRAY)),
-}
-SHARED = [
-    (law, params) for name, rows in PARAMETERS.items() for law in (name, f"np.random.{name}") for params in rows
-]
-
-
-@pytest.mark.parametrize(("law", "params"), SHARED, ids=str)
-@pytest.mark.parametrize("first", [False, True])
-def test_shared_noise_is_bit_for_bit_what_numpy_draws(law, params, first):
-    """Both where the noise is drawn for these parameters and where it was drawn for others."""
-    runs, generator = 2000, np.random.default_rng(17)
-    wide = np.broadcast_shapes(*map(np.shape, params))
-    legacy = law.startswith("np.random.")
-    real = np.random.RandomState(generator.bit_generator) if legacy else generator
-    # Vectors are drawn element by element, each for all runs.
-    upright = [np.reshape(value, (-1, 1)) if wide else value for value in params]
-    expected = getattr(real, law.rpartition(".")[2])(*upright, (*wide, runs)).T
-    noise, source = SharedNoise(runs), Source(np.random.default_rng(17), exact=True)
-    if first:
-        others = tuple(value for value, _ in zip((-1.5, 4.25), params, strict=False))
-        others = others if len(others) == 2 else (4.25,)
-        assert noise.draw(0, LAWS[law], others, wide or None, None, source) is not None
-    got = noise.draw(0, LAWS[law], params, wide or None, None, source)
-    assert got is not None and got.dtype == np.float64
-    assert np.array_equal(got, expected)
-
-
-@pytest.mark.parametrize("law", ["random", "standard_normal", "standard_exponential"])
-def test_standard_laws_are_numpys_own(law):
-    expected = getattr(np.random.default_rng(5), law)((2, 100)).T
-    noise, source = SharedNoise(100), Source(np.random.default_rng(5))
-    first = noise.draw(0, LAWS[law], (), (2,), None, source)
-    assert first is not None
-    assert np.array_equal(first, expected)
-    # A mechanism may change its array in place; the other input must not see it.
-    first += 1
-    assert np.array_equal(noise.draw(0, LAWS[law], (), (2,), None, source), expected)
-
-
-def test_runs_that_come_later_are_filled_in():
-    noise, source, law = SharedNoise(6), Source(np.random.default_rng(5)), LAWS["normal"]
-    some = noise.draw(0, law, (0.0, 1.0), None, np.array([1, 4]), source)
-    every = noise.draw(0, law, (0.0, 1.0), None, None, source)
-    again = noise.draw(0, law, (0.0, 1.0), None, np.array([5, 4, 0]), source)
-    assert some is not None and every is not None and again is not None
-    assert every[[1, 4]].tolist() == some.tolist()
-    assert again.tolist() == every[[5, 4, 0]].tolist()
-    assert len(set(every.tolist())) == 6
-
-
-@pytest.mark.parametrize(
-    ("position", "law", "shape"), [(1, "normal", None), (0, "np.random.normal", None), (0, "normal", (1,))]
-)
-def test_another_position_law_or_shape_is_another_draw(position, law, shape):
-    noise, source = SharedNoise(50), Source(np.random.default_rng(5))
-    first = noise.draw(0, LAWS["normal"], (0.0, 1.0), None, None, source)
-    second = noise.draw(position, LAWS[law], (0.0, 1.0), shape, None, source)
-    assert first is not None and second is not None
-    assert not set(first.ravel().tolist()) & set(second.ravel().tolist())
-
-
-@pytest.mark.parametrize("law", ["geometric", "integers", "np.random.poisson", "gamma", "random.randint"])
-def test_laws_without_a_standard_form_are_left_to_numpy(law):
-    source = Source(np.random.default_rng(0))
-    assert SharedNoise(5).draw(0, LAWS[law], (1, 2), None, None, source) is None
-
-
-BAD = (-1.0, math.nan, math.inf, np.float64(-1.0), np.array([1.0, -1.0]), np.array([1.0, math.nan]), "1", None, 0.0)
-
-
-@pytest.mark.parametrize("bad", BAD, ids=str)
-def test_scales_that_numpy_treats_in_its_own_way_are_left_to_it(bad):
-    source = Source(np.random.default_rng(0))
-    for law in ("laplace", "normal", "np.random.gumbel"):
-        assert SharedNoise(5).draw(0, LAWS[law], (0.0, bad), None, None, source) is None
-    assert SharedNoise(5).draw(0, LAWS["exponential"], (bad,), None, None, source) is None
-
-
-@pytest.mark.parametrize(
-    "ends",
-    [
-        (1.0, 0.0),
-        (0.0, math.nan),
-        (-math.inf, 0.0),
-        (np.int8(100), np.int8(-100)),
-        (np.uint8(5), np.uint8(3)),
-    ],
-)
-def test_ends_that_numpy_treats_in_its_own_way_are_left_to_it(ends):
-    source = Source(np.random.default_rng(0))
-    for law in ("uniform", "np.random.uniform", "random.uniform"):
-        assert SharedNoise(5).draw(0, LAWS[law], ends, None, None, source) is None
 
 
 def negative_scale(queries, rng):

@@ -96,7 +96,8 @@ def rounding_features(groups: list[Group]) -> list[Feature]:
 
     Outputs that the mechanism itself rounded to some decimals have last digits that tell no more than their size.
     """
-    paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in _nonfinite(groups)]
+    nonfinite = _nonfinite(groups)
+    paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in nonfinite]
     return [LastDigit(path) for path in paths if not all(_has_few_decimals(path, group) for group in groups)]
 
 
@@ -112,12 +113,17 @@ def _has_few_decimals(path: Path, group: Group) -> bool:
     values = Value(path).column(group)
     if not isinstance(values, np.ndarray) or values.dtype != np.float64:
         return True
-    # Most often the first ones tell; the largest floats are whole numbers, though rounding them overflows.
+    # Most often the first ones tell.
+    return _on_a_grid(values[:20]) and _on_a_grid(values)
+
+
+def _on_a_grid(values: Array) -> bool:
+    # The largest floats are whole numbers, though rounding them to decimals overflows.
+    whole = np.floor(values) == values
+    if whole.all():
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(
-            bool(((np.round(some, FEW_DECIMALS) == some) | (np.floor(some) == some)).all())
-            for some in (values[:20], values)
-        )
+        return bool(((np.round(values, FEW_DECIMALS) == values) | whole).all())
 
 
 def _paths(groups: list[Group], kind: str) -> list[Path]:

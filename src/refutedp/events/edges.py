@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.events.numbers import Floats
 from refutedp.events.tables import NumberTable
-
-Floats: TypeAlias = NDArray[np.float64]
 
 MOST_EDGES_REPEATED = 32
 """Repeated numbers that are ends of intervals, together with their right neighbours."""
@@ -39,11 +37,12 @@ def edges_of(table: NumberTable, repeated: Floats) -> Floats:
     Where numbers repeat (clamped or integer outputs), the repeated numbers and their right neighbours are endpoints
     too, so that intervals can hold or leave out exactly them.
 
-    >>> table = NumberTable(np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]))
+    >>> from refutedp.events.numbers import Numbers
+    >>> table = NumberTable(Numbers(np.array([0.0, 0.0, 0.0, 1.0])), Numbers(np.array([0.0, 1.0, 1.0, 1.0])))
     >>> edges_of(table, repeated_numbers(table)[0]).tolist()[:2]
     [0.0, 5e-324]
     """
-    quantiles = [side[_places(len(side))] for side in (table.x, table.y) if len(side)]
+    quantiles = [side.ascending[_places(len(side))] for side in (table.x, table.y) if len(side)]
     if not quantiles:
         return np.empty(0)
     smooth = _finite(_distinct(np.concatenate(quantiles)))
@@ -57,18 +56,9 @@ def edges_of(table: NumberTable, repeated: Floats) -> Floats:
 
 def repeated_numbers(table: NumberTable, *, most: int = 64) -> tuple[Floats, Floats]:
     """The numbers that occur again and again, in increasing order: those that may be edges, and `most` of all."""
-    found: dict[float, int] = {}
-    for side in (table.x, table.y):
-        # The sides are sorted, so that equal numbers are neighbours.
-        last = np.flatnonzero(side[1:] != side[:-1])
-        if len(last) >= len(side) - 1:
-            continue
-        last = np.append(last, len(side) - 1)
-        again = last.copy()
-        again[1:] -= last[:-1] + 1
-        often = np.flatnonzero(again >= max(2, len(side) // 5000))
-        for value, count in zip(side[last[often]].tolist(), again[often].tolist(), strict=True):
-            found[value] = found.get(value, 0) + count
+    found = dict(table.x.repeats)
+    for value, count in table.y.repeats.items():
+        found[value] = found.get(value, 0) + count
     top = list(found) if len(found) <= MOST_EDGES_REPEATED else sorted(found, key=lambda value: -found[value])
     edges = np.array(sorted(top[:MOST_EDGES_REPEATED]), dtype=np.float64)
     return edges, edges if len(top) <= MOST_EDGES_REPEATED else np.array(sorted(top[:most]), dtype=np.float64)

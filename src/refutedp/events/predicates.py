@@ -95,12 +95,12 @@ class Interval(_Event, frozen=True, tag="interval"):
                 return False
             if column.dtype == object:
                 column = _floats(column)
-        above = True if self.low is None else column >= self.low
-        below = True if self.high is None else column < self.high
-        inside = above & below
-        if self.low is None and self.high is None:
-            return np.isfinite(column) if isinstance(column, np.ndarray) else True
-        return inside
+        if self.low is None:
+            if self.high is None:
+                return np.isfinite(column) if isinstance(column, np.ndarray) else True
+            return column < self.high
+        above: Mask = column >= self.low
+        return above if self.high is None else above & (column < self.high)
 
     def words(self) -> str:
         """The sentence."""

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from refutedp.events.catalogue import Feature, features_for
 from refutedp.events.edges import edges_of, repeated_numbers
 from refutedp.events.features import Scalar, Value
+from refutedp.events.numbers import Hits
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
-from refutedp.events.tables import Hits, NumberTable, Sides, Signature, ValueTable, signature, tabulate
+from refutedp.events.sides import Sides
+from refutedp.events.tables import NumberTable, Signature, ValueTable, signature, tabulate
 from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Outputs
 
 MOST_VALUES = 2048
@@ -103,8 +105,7 @@ def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
 def _equal_to(feature: Feature, table: NumberTable, values: NDArray[np.float64]) -> Iterator[Family]:
     """Exactly one of these numbers."""
     if len(values):
-        x = table.x.searchsorted(values, "right") - table.x.searchsorted(values)
-        y = table.y.searchsorted(values, "right") - table.y.searchsorted(values)
+        x, y = table.x.equal_to(values), table.y.equal_to(values)
         yield Family(x, y, len(values), lambda i: Equals(feature, float(values[i])))
 
 
@@ -113,7 +114,7 @@ def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -
 
     There are far more of the latter, so luck has an easier game there, and they must show more.
     """
-    below_x, below_y = table.x.searchsorted(edges), table.y.searchsorted(edges)
+    below_x, below_y = table.x.below(edges), table.y.below(edges)
     count, others = len(edges), not table.complete
 
     def one_sided(i: int) -> Event:

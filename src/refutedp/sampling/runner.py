@@ -11,7 +11,7 @@ import numpy as np
 
 from refutedp.datasets import one_line
 from refutedp.mechanism import Mechanism
-from refutedp.outputs import Outputs, merge
+from refutedp.outputs import Outputs, join
 from refutedp.records import Counts, Event, Pair, count_hits
 from refutedp.sampling.scalar import OnError, run_plain
 
@@ -133,7 +133,7 @@ class Runner:
         """
         sizes = chunk_sizes(n, CHUNK[self.way])
         parts = zip(sizes, seeds.spawn(len(sizes)), strict=True)
-        return join(
+        return _joined(
             [
                 self._look(size, child, None if common is None else (common, number))
                 for number, (size, child) in enumerate(parts)
@@ -193,18 +193,36 @@ class Runner:
         """`runs` runs in all, each allocated to d1 with probability `share`, else to d2; the hits of each event."""
         allocation, rest = seeds.spawn(2)
         n1 = int(np.random.default_rng(allocation).binomial(runs, share))
-        done = self.run(n1, runs - n1, rest)
-        return tuple(
-            Counts(count_hits(event, done.first), count_hits(event, done.second), n1, runs - n1, share)
-            for event in events
-        )
+        hits = self._hits(events, (n1, runs - n1), rest)
+        return tuple(Counts(x, y, n1, runs - n1, share) for x, y in hits)
+
+    def _hits(
+        self, events: tuple[Event, ...], sizes: tuple[int, int], seeds: np.random.SeedSequence
+    ) -> list[tuple[int, int]]:
+        """The hits of each event on either side, in so many runs there; lifted runs are counted as they are made."""
+        if self.way == "lifted":
+            from refutedp.sampling.lifted import CannotLift, hit_alone
+
+            try:
+                if not any(lift.scattered for lift in self.lifts):
+                    x, y = (
+                        hit_alone(lift, events, n, np.random.default_rng(child))
+                        for lift, n, child in zip(self.lifts, sizes, seeds.spawn(2), strict=True)
+                    )
+                    return list(zip(x, y, strict=True))
+            except CannotLift:
+                if self.firm:
+                    raise
+                # Each chunk decides for itself, as in `run`.
+        done = self.run(*sizes, seeds)
+        return [(count_hits(event, done.first), count_hits(event, done.second)) for event in events]
 
 
-def join(parts: Sequence[Runs]) -> Runs:
+def _joined(parts: Sequence[Runs]) -> Runs:
     """All runs of the parts as one."""
     return Runs(
-        merge(part.first for part in parts),
-        merge(part.second for part in parts),
+        join([part.first for part in parts]),
+        join([part.second for part in parts]),
         next((part.fallback for part in parts if part.fallback), ""),
     )
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+import pytest
 
 from refutedp.mechanism import describe
+from refutedp.outputs import Outputs
 from refutedp.records import Pair
-from refutedp.sampling.lifted import CommonNoise
-from refutedp.sampling.lifted.common import MOST_KEPT
+from refutedp.sampling.lifted import CommonNoise, Lift, sample_twins
+from refutedp.sampling.lifted.common import MOST_KEPT, RECENT
 from refutedp.sampling.lifted.laws import LAWS, Source
 from refutedp.sampling.lifted.shared import Key
 from refutedp.sampling.runner import Runner
@@ -89,3 +93,87 @@ def test_a_pair_does_not_depend_on_the_pairs_before_it():
     used = CommonNoise(seeds)
     tally(used, before)
     assert tally(used, pair) == tally(CommonNoise(seeds), pair)
+
+
+def straight(queries, rng):
+    return [q + x for q, x in zip(queries, rng.laplace(size=len(queries)), strict=True)]
+
+
+def sparse(queries, rng):
+    """The later a draw, the fewer runs make it, and how few depends on the input."""
+    threshold = rng.laplace()
+    for number, query in enumerate(queries):
+        if query + rng.laplace(scale=2.0) > threshold:
+            return number
+    return -1
+
+
+def seldom(queries, rng):
+    """Only large queries need noise of their own, which the other side then finds drawn."""
+    x = queries[0] + rng.normal()
+    return x + rng.exponential() if x > 2 else x
+
+
+def discrete(queries, rng):
+    return [int(q + rng.geometric(0.5)) for q in queries]
+
+
+def by_input(queries, rng):
+    """Most runs of one input make the second draw, few of the other."""
+    return rng.normal() if rng.random() < queries[0] / 4 else 0.0
+
+
+INPUTS = [[1.0, 1.0], [2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]
+ORDERS = [
+    [(0, 1), (0, 2), (0, 3), (1, 0), (2, 3)],
+    [(3, 0), (0, 3), (1, 3), (3, 1), (0, 1)],
+    [(2, 2), (0, 2), (2, 0), (3, 2), (1, 2), (0, 1)],
+]
+
+
+def rows(outputs: Outputs):
+    """Everything there is to say about outputs, in order."""
+    return [
+        (group.shape, [c.tolist() for c in group.columns], None if group.weights is None else group.weights.tolist())
+        for group in outputs.groups
+    ]
+
+
+@pytest.mark.parametrize("mechanism", [straight, sparse, seldom, discrete, by_input])
+@pytest.mark.parametrize("order", ORDERS)
+def test_samples_that_pairs_share_are_those_they_would_make_alone(mechanism, order):
+    """Bit for bit: one process that remembers, and one for each pair that cannot."""
+    described = describe(mechanism)
+    known = [Lift(described, data, {}) for data in INPUTS]
+    shared = common()
+    for number, (first, second) in enumerate(order):
+        remembering = sample_twins((known[first], known[second]), 3000, np.random.default_rng(number), (shared, 0))
+        anew = (Lift(described, INPUTS[first], {}), Lift(described, INPUTS[second], {}))
+        alone = sample_twins(anew, 3000, np.random.default_rng(number), (common(), 0))
+        assert [rows(side) for side in remembering] == [rows(side) for side in alone]
+
+
+def test_an_input_that_pairs_share_is_run_once_if_all_its_noise_is_in_common():
+    shared = common()
+
+    def pair_of(mechanism, number):
+        first, second = (Lift(describe(mechanism), INPUTS[i], {}) for i in (0, 1))
+        third = Lift(describe(mechanism), INPUTS[2], {})
+        pairs = ((first, second), (first, third))
+        return [sample_twins(pair, 3000, np.random.default_rng(number), (shared, 0))[0] for pair in pairs]
+
+    once, again = pair_of(straight, 1)
+    assert once is again
+    # Half of the runs or more make each of its draws, but geometric noise has no standard form to share.
+    once, again = pair_of(discrete, 2)
+    assert once is not again
+    once, again = pair_of(sparse, 3)
+    assert once is not again
+
+
+def test_few_samples_are_remembered():
+    shared = common()
+    lifts = [Lift(describe(straight), [float(i), 0.0], {}) for i in range(RECENT + 3)]
+    for one, other in pairwise(lifts):
+        sample_twins((one, other), 100, np.random.default_rng(0), (shared, 0))
+    assert len(shared._samples) == RECENT

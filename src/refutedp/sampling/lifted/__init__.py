@@ -5,13 +5,14 @@ from refutedp.sampling.lifted.common import CommonNoise
 from refutedp.sampling.lifted.known import KnownLifts
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
 from refutedp.sampling.lifted.refusal import CannotLift
-from refutedp.sampling.lifted.twins import hit_steered, hit_twins, sample_twins
+from refutedp.sampling.lifted.twins import hit_alone, hit_steered, hit_twins, sample_twins
 
 __all__ = [
     "CannotLift",
     "CommonNoise",
     "KnownLifts",
     "Lift",
+    "hit_alone",
     "hit_apart",
     "hit_steered",
     "hit_twins",

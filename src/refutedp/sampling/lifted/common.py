@@ -6,18 +6,31 @@ not matter who asks for it first, nor whether it was kept or is drawn again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from refutedp.outputs import Array
+from refutedp.outputs import Array, Outputs
 from refutedp.sampling.lifted.laws import Source
 from refutedp.sampling.lifted.shared import Key, SharedNoise, standard_noise
 
 MOST_KEPT = 2**23
 """So many numbers are kept: 64 MB."""
+RECENT = 3
+"""So many samples are remembered: most pairs have an input in common with the last one."""
+MOST_SHARED = 2**21
+"""Samples of more numbers are not."""
 WORTH_ALL = 0.5
 """A draw that at least this part of the runs make is drawn for all of them."""
+
+
+class Sample(NamedTuple):
+    """What a lift made of the noise of a place, and the draws that it made for that."""
+
+    outputs: Outputs
+    draws: frozenset[Key]
 
 
 class CommonNoise:
@@ -34,10 +47,11 @@ class CommonNoise:
         self._seeds = seeds
         self._kept: dict[tuple[tuple[int, ...], Key], Array] = {}
         self._numbers = 0
+        self._samples: dict[tuple[tuple[int, ...], Hashable], Sample] = {}
 
-    def of(self, chunk: int, start: int, n: int) -> SharedNoise:
+    def of(self, chunk: int, start: int, n: int) -> NoiseInCommon:
         """The noise of the `n` runs from run number `start` of a chunk on."""
-        return _InCommon(n, self, (chunk, start, n))
+        return NoiseInCommon(n, self, (chunk, start, n))
 
     def column(self, place: tuple[int, ...], key: Key) -> Array:
         """One draw of all runs of a place; callers must not write to it."""
@@ -51,21 +65,59 @@ class CommonNoise:
                 self._kept[place, key] = found
         return found
 
+    def recall(self, place: tuple[int, ...], lift: Hashable) -> Sample | None:
+        """What a lift made of the noise of a place, if that is remembered."""
+        return self._samples.get((place, lift))
+
+    def remember(self, place: tuple[int, ...], lift: Hashable, sample: Sample) -> None:
+        """Keep a sample for the next pairs, unless it is large."""
+        if sum(group.rows * len(group.columns) for group in sample.outputs.groups) <= MOST_SHARED:
+            self._samples.pop((place, lift), None)
+            self._samples[place, lift] = sample
+            if len(self._samples) > RECENT:
+                del self._samples[next(iter(self._samples))]
+
     def __reduce__(self) -> tuple[type[CommonNoise], tuple[np.random.SeedSequence]]:
         return CommonNoise, (self._seeds,)
 
 
-class _InCommon(SharedNoise):
+class NoiseInCommon(SharedNoise):
     """What one pair sees of it; draws that only few of its runs make are its own."""
 
-    __slots__ = ("_common", "_place")
+    __slots__ = ("_asked", "_common", "_own", "_place", "_promised")
 
     def __init__(self, n: int, common: CommonNoise, place: tuple[int, ...]) -> None:
         super().__init__(n)
         self._common = common
         self._place = place
+        self._asked: dict[Key, bool] = {}
+        self._promised: frozenset[Key] = frozenset()
+        self._own = False
+
+    def outputs(self, lift: Hashable, rng: np.random.Generator, sample: Callable[[], Outputs]) -> Outputs:
+        """What `sample` makes of a lift on this noise; made once for pairs that share an input and follow each other.
+
+        Only what depends on the input and the noise in common alone is shared, or else it would matter who came
+        first: samples that drew nothing from `rng` and no noise that a side before them had drawn in this pair.
+        """
+        known = None if self._own else self._common.recall(self._place, lift)
+        if known is not None:
+            # The other side shall find the draws that this one would have made.
+            self._promised |= known.draws
+        else:
+            self._asked = {}
+            before = rng.bit_generator.state
+            outputs = sample()
+            self._own = self._own or rng.bit_generator.state != before
+            known = Sample(outputs, frozenset(self._asked))
+            if self._own or not all(self._asked.values()):
+                return outputs
+        self._common.remember(self._place, lift, known)
+        return known.outputs
 
     def _standard(self, key: Key, runs: Array | None, source: Source) -> Array:
-        if not self.has(key) and (runs is None or len(runs) >= WORTH_ALL * self.n):
+        by_most = runs is None or len(runs) >= WORTH_ALL * self.n
+        self._asked.setdefault(key, by_most)
+        if not self.has(key) and (by_most or key in self._promised):
             self.put(key, self._common.column(self._place, key))
         return super()._standard(key, runs, source)

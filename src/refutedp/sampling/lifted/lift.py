@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,19 @@ MOST_NUMBERS = 2**23
 """So many numbers are drawn at a time, to bound the memory that a call takes: 64 MB, and as much for what is
 computed from them."""
 
+CACHED = 2**19
+"""So many numbers are drawn at a time where all runs take one path: 4 MB, which the processor's cache can hold while
+they are worked on. Where paths are many, each costs a call, and the more runs share it the better."""
+
 MOST_PROVEN = 200_000
 """So many proven paths are remembered; beyond, a path is proven anew each time it is taken."""
+
+
+class _Trial(NamedTuple):
+    """Whether most runs take paths of their own, and whether all take the same."""
+
+    scattered: bool
+    straight: bool
 
 
 class Lift:
@@ -93,8 +104,9 @@ class Lift:
         self._watch = Watch(plain_copier.codes)
         self._proven: dict[tuple[Any, ...], set[tuple[int, bool]]] = {}
         self._chunk = LARGEST
+        self._stretch = LARGEST
         self._stateless = False
-        self._scattered: bool | None = None
+        self._trial: _Trial | None = None
         self.proven = False
         """Whether `prove` went well."""
 
@@ -130,7 +142,7 @@ class Lift:
                 collector.add_plain(output)
 
         with watching(self), np.errstate(all="ignore"):
-            if n > 8 * PILOT and self._is_scattered():
+            if n > 8 * PILOT and self._tried().scattered:
                 for start in range(0, n, BATCH):
                     collector.add_many(self._fresh(min(BATCH, n - start), source))
             else:
@@ -140,25 +152,30 @@ class Lift:
 
     @property
     def chunk(self) -> int:
-        """How many runs are lifted at a time."""
+        """How many runs can be lifted at a time."""
         self._check_state()
         return self._chunk
 
     @property
+    def stretch(self) -> int:
+        """How many runs are best lifted at a time, where no outputs are kept."""
+        return min(self._stretch, self.chunk) if self._tried().straight else self.chunk
+
+    @property
     def scattered(self) -> bool:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
-        if self._scattered is None:
-            self._check_state()
-            with watching(self), np.errstate(all="ignore"):
-                self._is_scattered()
-        return bool(self._scattered)
+        return self._tried().scattered
 
     def visit(
-        self, rng: np.random.Generator, shared: SharedNoise, see: Callable[[Array | None, Any, int], None]
+        self,
+        rng: np.random.Generator,
+        n: int,
+        see: Callable[[Array | None, Any, int], None],
+        shared: SharedNoise | None = None,
     ) -> None:
-        """Run on shared noise and tell `see` the numbers of the runs of each part, their output, and how many.
+        """Make `n` runs and tell `see` the numbers of the runs of each part, their output, and how many.
 
-        None stands for the numbers of all runs. The output of a part may hold columns.
+        None stands for the numbers of all runs. The output of a part may hold columns. `shared` is as in `sample`.
         """
         source = Source(rng, exact=self._exact)
         self._check_state()
@@ -174,7 +191,7 @@ class Lift:
                 see(ids[number : number + 1], output, 1)
 
         with watching(self), np.errstate(all="ignore"):
-            self._explore(shared.n, source, FEW, finish, few, shared, few)
+            self._explore(n, source, FEW, finish, few, shared, few)
 
     def _one_by_one(self, start: Deferred, source: Source, shared: SharedNoise | None = None) -> Iterator[Any]:
         """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing."""
@@ -185,16 +202,18 @@ class Lift:
             one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
             yield self._plain(Continue(record.laws, values, source, one))
 
-    def _is_scattered(self) -> bool:
-        """Whether most runs take paths of their own, judged by a pilot whose seed is fixed.
+    def _tried(self) -> _Trial:
+        """What a pilot whose seed is fixed tells of the paths.
 
         Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
         """
-        if self._scattered is None:
-            alone = together = 0
+        if self._trial is None:
+            self._check_state()
+            alone = together = largest = 0
 
             def finish(run: Run, _: Any) -> bool:
-                nonlocal alone, together
+                nonlocal alone, together, largest
+                largest = max(largest, run.n)
                 alone, together = (alone + 1, together) if run.n == 1 else (alone, together + run.n)
                 # So many runs share their paths that whatever the others do, they cannot be the most.
                 return together >= (1 - SCATTERED) * PILOT
@@ -203,9 +222,10 @@ class Lift:
                 nonlocal alone
                 alone += 1
 
-            self._explore(PILOT, Source(np.random.default_rng(0)), 1, finish, few)
-            self._scattered = alone > SCATTERED * PILOT
-        return self._scattered
+            with watching(self), np.errstate(all="ignore"):
+                self._explore(PILOT, Source(np.random.default_rng(0)), 1, finish, few)
+            self._trial = _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
+        return self._trial
 
     def _explore(
         self,
@@ -269,6 +289,7 @@ class Lift:
                 drawer = Continue((), (), source)
                 self._plain(drawer)
                 self._chunk = min(self._chunk, max(1024, MOST_NUMBERS // max(drawer.numbers, 1)))
+                self._stretch = min(self._stretch, max(1024, CACHED // max(drawer.numbers, 1)))
             if self._draws_from_modules:
                 self._check_copy()
         self._stateless = True

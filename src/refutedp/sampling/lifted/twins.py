@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.outputs import Array, Outputs, merge
+from refutedp.outputs import Array, Outputs, join
 from refutedp.records import Event, Feature
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.common import CommonNoise
@@ -35,10 +36,15 @@ def sample_twins(
     with watching(*lifts):
         for start in range(0, n, chunk):
             size = min(chunk, n - start)
-            noise = SharedNoise(size) if common is None else common[0].of(common[1], start, size)
-            for lift, outputs in zip(lifts, parts, strict=True):
-                outputs.append(lift.sample(noise.n, rng, noise))
-    return merge(parts[0]), merge(parts[1])
+            if common is None:
+                alone = SharedNoise(size)
+                both = [lift.sample(size, rng, alone) for lift in lifts]
+            else:
+                noise = common[0].of(common[1], start, size)
+                both = [noise.outputs(lift, rng, partial(lift.sample, size, rng, noise)) for lift in lifts]
+            for outputs, made in zip(parts, both, strict=True):
+                outputs.append(made)
+    return join(parts[0]), join(parts[1])
 
 
 def hit_twins(
@@ -46,14 +52,30 @@ def hit_twins(
 ) -> list[tuple[int, int, int]]:
     """Hits of each event on the first input, on the second, and on both, in `n` pairs of runs; raises CannotLift."""
     totals = np.zeros((len(events), 3), dtype=np.int64)
-    chunk = min(lift.chunk for lift in lifts)
     known: Known = {}
     with watching(*lifts):
-        for start in range(0, n, chunk):
-            noise = SharedNoise(min(chunk, n - start))
+        stretch = min(lift.stretch for lift in lifts)
+        for start in range(0, n, stretch):
+            noise = SharedNoise(min(stretch, n - start))
             first, second = (_hits(lift, events, noise, rng, known) for lift in lifts)
-            totals += np.stack([first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)], axis=1)
+            for total, x, y in zip(totals, first, second, strict=True):
+                total += [np.count_nonzero(hits) for hits in (x, y, x & y)]
     return [(int(x), int(y), int(both)) for x, y, both in totals]
+
+
+def hit_alone(lift: Lift, events: Sequence[Event], n: int, rng: np.random.Generator) -> list[int]:
+    """Hits of each event in `n` runs; raises CannotLift."""
+    totals = [0] * len(events)
+    known: Known = {}
+
+    def see(_: Array | None, output: Any, runs: int) -> None:
+        for number, mask in enumerate(_masks(output, runs, events, known)):
+            totals[number] += int(np.count_nonzero(mask)) if isinstance(mask, np.ndarray) else runs * bool(mask)
+
+    with watching(lift):
+        for start in range(0, n, lift.stretch):
+            lift.visit(rng, min(lift.stretch, n - start), see)
+    return totals
 
 
 def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng: np.random.Generator) -> WeightedHits:
@@ -94,7 +116,7 @@ def values_on(
             if column is not None and kind in "if":
                 values[slice(None) if ids is None else ids] = column
 
-        lift.visit(rng, noise, see)
+        lift.visit(rng, noise.n, see, noise)
         sides.append(values)
     return sides
 
@@ -104,18 +126,22 @@ def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.rando
     hits = np.zeros((len(events), noise.n), dtype=np.bool_)
 
     def see(ids: Array | None, output: Any, n: int) -> None:
-        group = group_of(output, n)
-        columns: dict[Any, Any] = {}
-        masks: Sequence[Any] = (
-            _of_one(output, events, known) if group is None else [event.mask(group, columns) for event in events]
-        )
         where = slice(None) if ids is None else ids
-        for number, mask in enumerate(masks):
+        for number, mask in enumerate(_masks(output, n, events, known)):
             if mask is not False:
                 hits[number, where] = mask
 
-    lift.visit(rng, noise, see)
+    lift.visit(rng, noise.n, see, noise)
     return hits
+
+
+def _masks(output: Any, n: int, events: Sequence[Event], known: Known) -> Sequence[Any]:
+    """Which of the `n` runs of a part lie in each event, or whether all or none do."""
+    group = group_of(output, n)
+    if group is None:
+        return _of_one(output, events, known)
+    columns: dict[Any, Any] = {}
+    return [event.mask(group, columns) for event in events]
 
 
 def _of_one(output: Any, events: Sequence[Event], known: Known) -> list[bool]:
