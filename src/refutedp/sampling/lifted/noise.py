@@ -22,6 +22,9 @@ FEW = 256
 """Up to so many numbers the generator's own routine is faster."""
 
 
+_SIGN = np.int64(-(2**63))
+
+
 class Uniform(Protocol):
     """Whatever fills an array with uniform numbers, as NumPy's generators do."""
 
@@ -36,7 +39,11 @@ def _laplace(u: Array, more: Array, sign: Array) -> None:
     u += u
     np.minimum(u, more, out=u)
     np.log(u, out=u)
-    np.copysign(u, sign, out=u)
+    # What np.copysign does, in half the time.
+    bits, signs = u.view(np.int64), sign.view(np.int64)
+    signs &= _SIGN
+    bits &= ~_SIGN
+    bits |= signs
 
 
 def _gumbel(u: Array, more: Array, _: Array) -> None:
