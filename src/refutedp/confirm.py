@@ -146,17 +146,14 @@ def _confirm(
                     break
     if decided and done < total:
         return _stopped(process, candidate, claim, settings, decided)
-    whole = judge(candidate, process.counts, claim, settings)
+    # The e-process has used up a part of the significance; the bound is at what is left of it.
     at_end = anytime.bound_confidence(settings.significance, early=False)
-    epsilon, letter, bound = _bounds(process.counts, at_end, claim, candidate)
+    whole = judge(candidate, process.counts, claim, settings, at_end)
     return replace(
         whole,
         log_p_value=anytime.log_p_at_the_end(process, whole.log_p_value),
         rule="early" if decided else "fixed",
         decided_after=decided or done,
-        epsilon_lower_bound=epsilon,
-        bound_letter=letter,
-        bound=bound,
     )
 
 
@@ -278,12 +275,18 @@ def _stopped(process: Process, candidate: Candidate, claim: Claim, settings: Set
     )
 
 
-def judge(candidate: Candidate, counts: Counts, claim: Claim, settings: Settings) -> Evidence:
-    """The test of a fixed number of runs against the claim, in the candidate's direction."""
+def judge(
+    candidate: Candidate, counts: Counts, claim: Claim, settings: Settings, confidence: float | None = None
+) -> Evidence:
+    """The test of a fixed number of runs against the claim, in the candidate's direction.
+
+    Its bounds hold with `confidence`, where that is not the one that the settings promise.
+    """
+    promised = 1 - settings.significance
+    epsilon, letter, bound = _bounds(counts, promised if confidence is None else confidence, claim, candidate)
     if is_ratio(claim):
-        return weigh(candidate, counts, claim.epsilon, settings)  # type: ignore[attr-defined]
-    confidence = 1 - settings.significance
-    epsilon, letter, bound = _bounds(counts, confidence, claim, candidate)
+        evidence = weigh(candidate, counts, claim.epsilon, settings, epsilon)  # type: ignore[attr-defined]
+        return replace(evidence, bound_letter=letter, bound=bound)
     return Evidence(
         candidate=candidate,
         counts=counts,
@@ -291,7 +294,7 @@ def judge(candidate: Candidate, counts: Counts, claim: Claim, settings: Settings
         log_p_value=log_p_value(counts, claim, candidate.tangent),
         log_p_reverse=0.0,
         epsilon_lower_bound=epsilon,
-        confidence=confidence,
+        confidence=promised,
         decided_after=counts.n_x + counts.n_y,
         bound_letter=letter,
         bound=bound,

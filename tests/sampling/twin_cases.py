@@ -114,6 +114,24 @@ def choice(queries, rng):
     return float(queries[0] + rng.choice([-1.0, 0.0, 1.0]))
 
 
+@case([1, 2, 0], [2, 1, 1], *(Equals(Value(), n) for n in range(3)))
+def exponential_mechanism(queries, rng):
+    weights = np.exp(np.asarray(queries, dtype=float) / 2)
+    return int(rng.choice(3, p=weights / weights.sum()))
+
+
+@case([1, 2, 0], [2, 1, 1], *(Equals(Value((0,)), n) for n in (1.0, 5.0)), Equals(Value((1,)), 3.0))
+def several_choices(queries, rng):
+    weights = np.array([q + 1.0 for q in queries])
+    return [float(x) for x in rng.choice([1.0, 3.0, 5.0], size=2, p=weights / weights.sum())]
+
+
+@case([1, 2, 0], [2, 1, 1], *(Equals(Value(), n) for n in range(3)))
+def choice_by_noisy_weights(queries, rng):
+    weights = np.exp(np.asarray(queries) + rng.exponential(size=3))
+    return int(rng.choice(3, p=weights / weights.sum()))
+
+
 @case([1, 5], [1, 2], *below(0.0, 3.0, 8.0))
 def scale_from_data(queries, rng):
     return sum(queries) + rng.laplace(scale=max(queries))

@@ -11,6 +11,7 @@ from scipy import stats
 
 from refutedp.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.draws import FEW_OPTIONS
 from refutedp.sampling.lifted.laws import Source
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws
 from refutedp.sampling.lifted.run import Run
@@ -159,4 +160,24 @@ def test_invalid_parameters_are_refused():
 def test_choice_without_replacement_is_refused():
     lift = Lift(describe(lambda data, rng: rng.choice(5, 2, replace=False)), [1], {})
     with pytest.raises(CannotLift, match="without replacement"):
+        lift.prove(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, FEW_OPTIONS, FEW_OPTIONS + 1, 300])
+def test_choices_are_bit_for_bit_those_of_numpy(count):
+    weights = np.random.default_rng(count).random(count) ** 4
+    weights[count // 2 :: 3] = 0.0 if count > 2 else 1.0
+    weights /= weights.sum()
+    lift = Lift(describe(lambda data, rng: int(rng.choice(count, p=weights))), [1], {})
+    (group,) = lift.sample(5000, np.random.default_rng(8)).groups
+    expected, hits = np.unique(np.random.default_rng(8).choice(count, 5000, p=weights), return_counts=True)
+    order = np.argsort(group.columns[0])
+    assert group.columns[0][order].tolist() == expected.tolist()
+    assert [group.rows] if group.weights is None else group.weights[order].tolist() == hits.tolist()
+
+
+@pytest.mark.parametrize("bad", [[0.5, 0.6], [1.5, -0.5], [np.nan, 1.0], [1.0], []], ids=str)
+def test_probabilities_that_numpy_refuses_are_left_to_plain_runs(bad):
+    lift = Lift(describe(lambda data, rng: rng.choice(2 if bad else 0, p=bad) + rng.random()), [1], {})
+    with pytest.raises(CannotLift):
         lift.prove(np.random.default_rng(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -12,13 +11,16 @@ from refutedp.outputs import Array
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.functions import stack_nested
-from refutedp.sampling.lifted.laws import Law, Source
+from refutedp.sampling.lifted.laws import LAWS, Law, Source
 from refutedp.sampling.lifted.layout import drawn_by_element
 from refutedp.sampling.lifted.record import Draw
 from refutedp.sampling.lifted.run import Run
 from refutedp.sampling.lifted.scalar import Scalar, retraced
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.surfaces import normal_size
+
+FEW_OPTIONS = 64
+"""Among so many options a choice is found faster by comparing with each."""
 
 
 class LiftedDrawer:
@@ -112,17 +114,30 @@ class LiftedDrawer:
         weights = p.values() if isinstance(p, Lifted) else np.asarray(p, dtype=np.float64)[None]
         if weights.shape[1:] != (count,):
             raise ValueError("'a' and 'p' must have same size")
-        if not isinstance(p, Lifted):
-            # NumPy checks p and draws by the same routine whatever the size.
-            return np.asarray(self.source.generator.choice(count, full, p=weights[0]), dtype=np.int64)
+        if count == 0:
+            raise ValueError("'a' cannot be empty unless no samples are taken")
+        if not isinstance(p, Lifted) or p.uniform:
+            # NumPy checks p, whatever the size.
+            self.source.generator.choice(count, 0, p=weights[0])
+            cumulative = weights[0].cumsum()
+            cumulative /= cumulative[-1]
+            return _places(cumulative, self._uniform(shape))
         total = weights.sum(axis=1)
         if (weights < 0).any() or not (np.abs(total - 1) < 1e-8).all():
             self.refuse("it chooses with probabilities that are negative or do not sum to 1 in some runs")
         cumulative = weights.cumsum(axis=1)
         cumulative /= cumulative[:, -1:]
-        uniform = self.source.generator.random((n, math.prod(shape or ())))
+        uniform = self._uniform(shape).reshape(n, -1)
         index: Array = (cumulative[:, None, :] <= uniform[:, :, None]).sum(axis=2)
         return index.reshape(full)
+
+    def _uniform(self, shape: tuple[int, ...] | None) -> Array:
+        """The numbers of [0, 1) that decide choices, the same on both inputs where noise is shared as it is."""
+        if self.shared is not None and not self.shared.steered:
+            shared = self._shared(LAWS["random"], (), shape)
+            if shared is not None:
+                return shared
+        return drawn_by_element(self.source.generator.random, self.run.n, shape)
 
     def permute(self, law: str, values: Any) -> Any:
         """A random order, drawn as an order of positions."""
@@ -186,6 +201,16 @@ class LiftedDrawer:
         if self.shared is None:
             return None
         return self.shared.draw(len(self.run.draws), law, params, shape, self.run.ids(), self.source)
+
+
+def _places(cumulative: Array, uniform: Array) -> Array:
+    """How many of the cumulative probabilities each number has reached, as NumPy chooses."""
+    if len(cumulative) > FEW_OPTIONS:
+        return np.asarray(cumulative.searchsorted(uniform, side="right"))
+    places = np.zeros_like(uniform, dtype=np.uint8)
+    for end in cumulative[:-1].tolist():
+        places += uniform >= end
+    return places.astype(np.int64)
 
 
 def _plain_numbers(params: tuple[Any, ...]) -> bool:
