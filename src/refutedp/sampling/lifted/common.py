@@ -18,7 +18,7 @@ from refutedp.sampling.lifted.shared import Key, SharedNoise, standard_noise
 
 MOST_KEPT = 2**23
 """So many numbers are kept: 64 MB."""
-RECENT = 3
+RECENT = 2
 """So many samples are remembered: most pairs have an input in common with the last one."""
 MOST_SHARED = 2**21
 """Samples of more numbers are not."""
