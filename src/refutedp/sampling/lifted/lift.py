@@ -15,12 +15,10 @@ from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import Collector, example, settled
 from refutedp.sampling.lifted.copies import Copier
 from refutedp.sampling.lifted.draws import LiftedDrawer
-from refutedp.sampling.lifted.guard import Watch
 from refutedp.sampling.lifted.heap import keep_freed_memory
 from refutedp.sampling.lifted.laws import Source
-from refutedp.sampling.lifted.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.modules import Stage
-from refutedp.sampling.lifted.plain import copied_functions, equal_outputs, maker, outcome
+from refutedp.sampling.lifted.plain import PlainCalls, copied_functions, equal_outputs, maker
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
 from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
@@ -85,23 +83,17 @@ class Lift:
             raise CannotLift("it is batched already")
         keep_freed_memory()
         self._exact = exact
-        self._mechanism = mechanism
-        self._data = maker(data)
-        self._arguments = maker(dict(arguments))
         self._drawer = LiftedDrawer()
         self._stage = Stage(self._drawer, self._drawer)
         copier = Copier(self._stage)
         self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
-        self._lifted_arguments = maker(copied_functions(arguments, copier))
+        self._data = maker(data)
+        self._arguments = maker(copied_functions(arguments, copier))
         self.roots = copier.roots
         """What the mechanism can reach between calls, by name."""
         self.watched = False
         """Whether someone sees to it that nothing there changes (`watching`)."""
-        self._plain_stage = Stage(Replay([]), None)
-        plain_copier = Copier(self._plain_stage)
-        self._plain_copy = replace(mechanism, function=plain_copier.copy(mechanism.function))
-        self._plain_copy_arguments = maker(copied_functions(arguments, plain_copier))
-        self._watch = Watch(plain_copier.codes)
+        self._plain = PlainCalls(mechanism, data, arguments, self._stage)
         self._proven: dict[tuple[Any, ...], set[tuple[int, bool]]] = {}
         self._chunk = LARGEST
         self._stretch = LARGEST
@@ -144,7 +136,7 @@ class Lift:
         with watching(self), np.errstate(all="ignore"):
             if n > 8 * PILOT and self._tried().scattered:
                 for start in range(0, n, BATCH):
-                    collector.add_many(self._fresh(min(BATCH, n - start), source))
+                    collector.add_many(self._plain.fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self._chunk):
                     self._explore(min(self._chunk, n - start), source, FEW, finish, few, shared, few)
@@ -200,7 +192,7 @@ class Lift:
         arrays = tuple(record.taken(position) for position in range(len(record)))
         for number, values in enumerate(values_by_run(record.laws, arrays, start.n)):
             one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
-            yield self._plain(Continue(record.laws, values, source, one))
+            yield self._plain.call(Continue(record.laws, values, source, one))
 
     def _tried(self) -> _Trial:
         """What a pilot whose seed is fixed tells of the paths.
@@ -268,7 +260,7 @@ class Lift:
             try:
                 output = self._call(run)
                 if not run.draws:
-                    self._check_silence(output)
+                    self._plain.check_silence(example(output, 0))
                 if finish(run, output):
                     break
             except (PathRefused, Refused):
@@ -287,32 +279,16 @@ class Lift:
         with watching(self), np.errstate(all="ignore"):
             for _ in range(2):
                 drawer = Continue((), (), source)
-                self._plain(drawer)
+                self._plain.call(drawer)
                 self._chunk = min(self._chunk, max(1024, MOST_NUMBERS // max(drawer.numbers, 1)))
                 self._stretch = min(self._stretch, max(1024, CACHED // max(drawer.numbers, 1)))
-            if self._draws_from_modules:
-                self._check_copy()
+            self._plain.check_copy()
         self._stateless = True
-
-    @property
-    def _draws_from_modules(self) -> bool:
-        return self._mechanism.rng is None or self._stage.draws_from_modules
-
-    def _check_copy(self) -> None:
-        """Where a copy has to stand for the plain function, it must do what the function does."""
-        pairs = outputs_side_by_side(
-            lambda: outcome(self._mechanism, self._data(), self._arguments()),
-            lambda: outcome(self._plain_copy, self._data(), self._plain_copy_arguments()),
-            self._plain_stage.use,
-        )
-        for expected, got in pairs:
-            if not equal_outputs(got, expected):
-                raise CannotLift(f"a copy of it returns {got!r} where the function itself returns {expected!r}")
 
     def _call(self, run: Run) -> Any:
         self._drawer.run = run
         try:
-            output = self._lifted.call(self._data(), self._lifted_arguments(), rng=self._stage.rng)
+            output = self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
         except Refused:
             output = None
         except Exception as error:
@@ -325,46 +301,9 @@ class Lift:
         with _path_refusals():
             return settled(output)
 
-    def _plain(self, drawer: Replay | Continue, watch: Watch | None = None) -> Any:
-        """One plain call; a function with an rng runs as it is, unless it draws from modules as well."""
-        stage = self._plain_stage
-        stage.use(drawer)
-        from_modules = self._draws_from_modules
-        call = (self._plain_copy if from_modules else self._mechanism).call
-        data, arguments = self._data(), (self._plain_copy_arguments if from_modules else self._arguments)()
-        try:
-            if watch is None:
-                output = call(data, arguments, rng=stage.rng)
-            else:
-                output = watch.call(lambda: call(data, arguments, rng=stage.rng))
-        except Refused:
-            output = None
-        except Exception as error:
-            output = Raised(type(error).__name__)
-        if drawer.trouble is not None:
-            raise CannotLift(drawer.trouble)
-        if drawer.leftover:
-            raise CannotLift("the plain function draws less than its lifted run")
-        return output
-
-    def _fresh(self, count: int, source: Source) -> list[Any]:
-        """Plain calls on fresh draws, with the real generator where nothing needs to stand in for it."""
-        if self._draws_from_modules:
-            return [self._plain(Continue((), (), source)) for _ in range(count)]
-        call, data, arguments, rng = self._mechanism.call, self._data, self._arguments, source.generator
-        outputs: list[Any] = []
-        for _ in range(count):
-            try:
-                outputs.append(call(data(), arguments(), rng=rng))
-            except Exception as error:
-                outputs.append(Raised(type(error).__name__))
-        return outputs
-
     def _replay(self, run: Run, output: Any, index: int, *, watched: bool = True) -> None:
         expected = example(output, index)
-        got = self._plain(Replay(recorded_draws(run, index)), self._watch if watched else None)
-        if self._watch.complaint is not None:
-            raise CannotLift(self._watch.complaint)
+        got = self._plain.call(Replay(recorded_draws(run, index)), watched=watched)
         if not equal_outputs(got, expected):
             raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 
@@ -392,22 +331,6 @@ class Lift:
             known |= fresh
         elif len(self._proven) < MOST_PROVEN:
             self._proven[path] = fresh
-
-    def _check_silence(self, output: Any) -> None:
-        """Nothing was drawn: believe it only of a function that could have drawn, and returns the same each time."""
-        if self._mechanism.rng is None:
-            raise CannotLift("it draws nothing that lifted runs can see")
-        rng = np.random.default_rng(0)
-        before = repr(rng.bit_generator.state)
-        for _ in range(8):
-            try:
-                got = self._mechanism.call(self._data(), self._arguments(), rng=rng)
-            except Exception as error:
-                got = Raised(type(error).__name__)
-            if not equal_outputs(got, example(output, 0)):
-                raise CannotLift("it draws from somewhere that lifted runs cannot see")
-        if repr(rng.bit_generator.state) != before:
-            raise CannotLift("it draws from its rng in a way that lifted runs cannot see")
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""Plain calls of a mechanism: fresh inputs for each, and whether two of their outputs are the same."""
+"""Plain calls of a mechanism: fresh inputs for each, draws from a record, and whether two outputs are the same."""
 
 from __future__ import annotations
 
 import copy
 import types
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ import numpy as np
 from refutedp.mechanism import Mechanism
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.sampling.lifted.copies import Copier
+from refutedp.sampling.lifted.guard import Watch
+from refutedp.sampling.lifted.laws import Source
+from refutedp.sampling.lifted.mirror import outputs_side_by_side
+from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
+from refutedp.sampling.lifted.replay import Continue, Replay
 
 
 def maker(value: Any) -> Callable[[], Any]:
@@ -37,12 +43,90 @@ def copied_functions(arguments: Mapping[str, Any], copier: Copier) -> dict[str, 
     }
 
 
-def outcome(mechanism: Mechanism, data: Any, arguments: dict[str, Any]) -> Any:
-    """One call, with a generator of fixed seed where the mechanism takes one; an exception is an output."""
-    try:
-        return mechanism.call(data, arguments, rng=np.random.default_rng(0))
-    except Exception as error:
-        return Raised(type(error).__name__)
+class PlainCalls:
+    """One mechanism on one input, called run by run: the function itself, or a copy of it.
+
+    A copy, whose modules draw from a drawer, stands for the function where it calls `np.random` or `random`;
+    `lifted` is the stage of the lifted copy, which knows whether it does. Exceptions are outputs.
+    """
+
+    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lifted: Stage) -> None:
+        self._mechanism = mechanism
+        self._data = maker(data)
+        self._arguments = maker(dict(arguments))
+        self._lifted = lifted
+        self._stage = Stage(Replay([]), None)
+        copier = Copier(self._stage)
+        self._copy = replace(mechanism, function=copier.copy(mechanism.function))
+        self._copy_arguments = maker(copied_functions(arguments, copier))
+        self._watch = Watch(copier.codes)
+
+    def call(self, drawer: Replay | Continue, *, watched: bool = False) -> Any:
+        """One call on the draws of a drawer; raises CannotLift if it draws otherwise, or does what it must not.
+
+        A function with an rng runs as it is, unless it draws from modules as well.
+        """
+        self._stage.use(drawer)
+        from_modules = self._draws_from_modules
+        function = (self._copy if from_modules else self._mechanism).call
+        data, arguments = self._data(), (self._copy_arguments if from_modules else self._arguments)()
+        try:
+            if watched:
+                output = self._watch.call(lambda: function(data, arguments, rng=self._stage.rng))
+            else:
+                output = function(data, arguments, rng=self._stage.rng)
+        except Refused:
+            output = None
+        except Exception as error:
+            output = Raised(type(error).__name__)
+        if drawer.trouble is not None:
+            raise CannotLift(drawer.trouble)
+        if drawer.leftover:
+            raise CannotLift("the plain function draws less than its lifted run")
+        if self._watch.complaint is not None:
+            raise CannotLift(self._watch.complaint)
+        return output
+
+    def fresh(self, count: int, source: Source) -> list[Any]:
+        """Outputs on fresh draws, with the real generator where nothing needs to stand in for it."""
+        if self._draws_from_modules:
+            return [self.call(Continue((), (), source)) for _ in range(count)]
+        return [self._outcome(self._mechanism, self._arguments, source.generator) for _ in range(count)]
+
+    def check_copy(self) -> None:
+        """Where a copy has to stand for the plain function, it must do what the function does."""
+        if not self._draws_from_modules:
+            return
+        pairs = outputs_side_by_side(
+            lambda: self._outcome(self._mechanism, self._arguments, np.random.default_rng(0)),
+            lambda: self._outcome(self._copy, self._copy_arguments, np.random.default_rng(0)),
+            self._stage.use,
+        )
+        for expected, got in pairs:
+            if not equal_outputs(got, expected):
+                raise CannotLift(f"a copy of it returns {got!r} where the function itself returns {expected!r}")
+
+    def check_silence(self, output: Any) -> None:
+        """Nothing was drawn: believe it only of a function that could have drawn, and returns the same each time."""
+        if self._mechanism.rng is None:
+            raise CannotLift("it draws nothing that lifted runs can see")
+        rng = np.random.default_rng(0)
+        before = repr(rng.bit_generator.state)
+        for _ in range(8):
+            if not equal_outputs(self._outcome(self._mechanism, self._arguments, rng), output):
+                raise CannotLift("it draws from somewhere that lifted runs cannot see")
+        if repr(rng.bit_generator.state) != before:
+            raise CannotLift("it draws from its rng in a way that lifted runs cannot see")
+
+    @property
+    def _draws_from_modules(self) -> bool:
+        return self._mechanism.rng is None or self._lifted.draws_from_modules
+
+    def _outcome(self, mechanism: Mechanism, arguments: Callable[[], Any], rng: np.random.Generator) -> Any:
+        try:
+            return mechanism.call(self._data(), arguments(), rng=rng)
+        except Exception as error:
+            return Raised(type(error).__name__)
 
 
 _QUICK = frozenset({bool, int, float, str, type(None)})
