@@ -1,8 +1,8 @@
 """Search: run every pair, look at every event, and fix one candidate (pair, event, direction) for confirmation.
 
 Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
-only the best pairs stay in the race. The main round spends the budget on the pairs that are left. The last round
-ranks the best events of the best pairs anew with fresh runs (`heats.py`). Everything here may be peeked at and
+only the best pairs stay in the race. The main round spends the rest on runs of the pairs that are left. The last
+round ranks the best events of the best pairs anew with fresh runs (`heats.py`). Everything here may be peeked at and
 repeated: confirmation is fresh.
 """
 
