@@ -170,10 +170,8 @@ def test_choices_are_bit_for_bit_those_of_numpy(count):
     weights /= weights.sum()
     lift = Lift(describe(lambda data, rng: int(rng.choice(count, p=weights))), [1], {})
     (group,) = lift.sample(5000, np.random.default_rng(8)).groups
-    expected, hits = np.unique(np.random.default_rng(8).choice(count, 5000, p=weights), return_counts=True)
-    order = np.argsort(group.columns[0])
-    assert group.columns[0][order].tolist() == expected.tolist()
-    assert [group.rows] if group.weights is None else group.weights[order].tolist() == hits.tolist()
+    drawn = np.repeat(group.columns[0], 1 if group.weights is None else group.weights)
+    assert sorted(drawn.tolist()) == sorted(np.random.default_rng(8).choice(count, 5000, p=weights).tolist())
 
 
 @pytest.mark.parametrize("bad", [[0.5, 0.6], [1.5, -0.5], [np.nan, 1.0], [1.0], []], ids=str)
