@@ -54,7 +54,7 @@ def test_the_same_event_in_other_words_races_once():
 
 
 def looked(number, *events):
-    return _Looked(number, None, Search(events, len(events)))
+    return _Looked(number, None, 1000, Search(events, len(events)))
 
 
 def test_events_that_cannot_catch_up_stay_behind():

@@ -81,6 +81,8 @@ class _Looked:
 
     number: int
     runner: Runner
+    runs: int
+    """On either side."""
     search: Search
     rounding: Scored | None = None
 
@@ -164,7 +166,7 @@ def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
     chosen = sorted(looked, key=lambda one: -look.rank(one))[: HEATS[0][0]]
     finalists = []
     for one in chosen:
-        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored))[:HOPEFULS]
+        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored, one.runs))[:HOPEFULS]
         if ahead:
             finalists.append(Finalist(one.number, one.runner, distinct(ahead)))
     return finalists
@@ -223,7 +225,7 @@ class _Round:
         best = -math.inf
         words = ""
         for racer, (found, rounding) in zip(ordered, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.runner, found, rounding))
+            looked.append(_Looked(racer.number, racer.runner, runs, found, rounding))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
                 shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
@@ -258,24 +260,25 @@ class _Round:
     def least_ceiling(self, looked: Sequence[_Looked]) -> float:
         """What the best event will certify in any case; a smaller ratio than that can never do better.
 
-        It will if confirmation has no fewer runs than search. Other claims than a ratio are confirmed in more ways
-        than one, in which events rank differently.
+        It will if confirmation has no fewer runs than search.
         """
-        sure = is_ratio(self.claim) and self.settings.confirm_runs >= self.settings.search_runs
+        sure = self.settings.confirm_runs >= self.settings.search_runs
         return max(one.score for one in looked) if sure else -math.inf
 
     def rank(self, one: _Looked) -> float:
         """What makes a pair worth more runs."""
-        return max(map(self.pace, one.search.best), default=-math.inf) if self.for_speed else one.score
+        if not self.for_speed:
+            return one.score
+        return max((self.pace(scored, one.runs) for scored in one.search.best), default=-math.inf)
 
-    def pace(self, scored: Scored) -> float:
-        """How fast an event would convict, if its ratio is the least that its hits allow.
+    def pace(self, scored: Scored, runs: int) -> float:
+        """How fast an event would convict, if its ratio is the least that its hits in so many runs allow.
 
         Of events that might not convict at all, the one that comes nearest is the best.
         """
         if scored.score <= self.scorer.threshold:
             return scored.score - self.scorer.threshold
-        counts = Counts(scored.x, scored.y, *(max(scored.x, scored.y, self.settings.search_runs),) * 2)
+        counts = Counts(scored.x, scored.y, runs, runs)
         return pace(counts, math.exp(min(max(scored.score, 0.0), 30.0)), self.scorer.threshold)
 
     @property

@@ -1,12 +1,14 @@
 """Events as predicates: columns against the plain reading of one output at a time."""
 
 import math
+import re
 
 import msgspec
 import numpy as np
 import pytest
 
 from refutedp.events.features import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
+from refutedp.events.leaks import Residue
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.records import count_hits
 from refutedp.sampling.encode import Raised, encode
@@ -132,6 +134,46 @@ def test_sentences_and_predicates_agree_next_to_an_end():
         assert count_hits(Interval(Value(), None, above), outputs) == 2
         assert str(Interval(Value(), above, None)) == f"the output > {number:.15g}"
         assert count_hits(Interval(Value(), above, None), outputs) == 1
+
+
+@pytest.mark.parametrize("number", [0.3, 123456789.125, 1.0, 1 / 3, -0.7, 1e-300])
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_ends_that_look_the_same_to_fifteen_digits_are_said_in_full(number, width):
+    """What the sentence says of the floats around is what the predicate says."""
+    floats = [number]
+    for _ in range(12):
+        floats.append(math.nextafter(floats[-1], math.inf))
+    for first in range(4):
+        event = Interval(Value(), floats[first], floats[first + width])
+        said = str(event).removeprefix("the output ")
+        held = [count_hits(event, encode([x])) == 1 for x in floats]
+        if said.startswith("= "):
+            assert sum(held) == 1
+            continue
+        above, low, high, below = re.fullmatch(r"in ([\[(])(\S+), (\S+)([\])])", said).groups()
+        after = [x >= float(low) if above == "[" else x > float(low) for x in floats]
+        before = [x < float(high) if below == ")" else x <= float(high) for x in floats]
+        assert held == [one and other for one, other in zip(after, before, strict=True)]
+
+
+def test_to_count_true_is_not_to_count_one():
+    features = [Count(True), Count(1), Hamming((True, False)), Hamming((1, 0))]
+    assert len(set(features)) == len(features)
+    assert Count(True) == Count(True) and Hamming((1, 0)) == Hamming((1, 0))
+    (group,) = encode([[True, 1, 1], [False, 1, 0]]).groups
+    known = {}
+    of_true, of_one = (Equals(Count(value), 1).mask(group, known) for value in (True, 1))
+    assert of_true.tolist() == group.columns[0].tolist()
+    assert of_one.tolist() == (group.columns[2] == 0).tolist()
+
+
+def test_integers_beyond_all_floats_have_a_mean_and_lie_in_intervals():
+    outputs = encode([[1, 10**400], [2, -(10**400)], [3, 4]])
+    assert count_hits(Interval(Statistic("mean"), None, None), outputs) == 1
+    assert count_hits(Interval(Statistic("max"), 1e300, None), outputs) == 1
+    assert count_hits(Interval(Value((1,)), None, 0.0), outputs) == 1
+    assert count_hits(Equals(Residue(7, (1,)), 10**400 % 7), outputs) == 2  # 4 and 10**400
+    assert count_hits(Equals(Residue(7), 0), encode(["text", "7"])) == 0
 
 
 def test_events_on_the_same_feature_compute_it_once(monkeypatch):

@@ -147,10 +147,15 @@ def test_events_with_few_hits_are_scored_exactly_beside_many_of_their_family():
     assert _top(rough[:5], low[:5], np.array([2, 5])).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_ceilings_are_hardly_ever_too_low():
+@pytest.mark.parametrize("rates", [(0.03, 0.003), (0.002, 0.0002), (0.0005, 0.0001)])
+def test_ceilings_are_hardly_ever_too_low(rates):
     # Each fails with probability 0.001 at most, and so do more than 8 of 2000 with probability 0.0002.
     rng = np.random.default_rng(3)
-    x, y = rng.binomial(20_000, 0.03, 2000), rng.binomial(20_000, 0.003, 2000)
-    ceilings = RatioScorer().exact(x, y, 1 - _HARDLY_EVER)
-    assert np.count_nonzero(ceilings < math.log(10)) <= 8
+    x, y = (rng.binomial(20_000, rate, 2000) for rate in rates)
+    ceilings = RatioScorer().ceiling(x, y, _HARDLY_EVER)
+    assert np.count_nonzero(ceilings < math.log(rates[0] / rates[1])) <= 8
     assert (ceilings > RatioScorer().exact(x, y, 0.02)).all()
+
+
+def test_without_hits_on_the_other_side_there_is_no_ceiling():
+    assert RatioScorer().ceiling(np.array([5]), np.array([0]), 0.001).tolist() == [math.inf]

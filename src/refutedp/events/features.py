@@ -126,6 +126,13 @@ class Count(BaseFeature, frozen=True, tag="count"):
 
     value: Scalar
 
+    # Features are keys of tables, and to count True is not to count 1, though they are equal.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Count) and _typed(self.value) == _typed(other.value)
+
+    def __hash__(self) -> int:
+        return hash(("count", _typed(self.value)))
+
     def column(self, group: Group) -> Array | Scalar:
         """A number a row; None for scalars."""
         if group.shape.length is None:
@@ -157,6 +164,12 @@ class Hamming(BaseFeature, frozen=True, tag="hamming"):
 
     reference: tuple[Scalar, ...]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hamming) and _typed(*self.reference) == _typed(*other.reference)
+
+    def __hash__(self) -> int:
+        return hash(("hamming", _typed(*self.reference)))
+
     def column(self, group: Group) -> Array | Scalar:
         """A number a row; None for scalars and for outputs with floats."""
         if not group.shape.is_sequence or "float" in group.shape.kinds:
@@ -186,7 +199,8 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
         numbers = [c for kind, c in zip(group.shape.kinds, group.columns, strict=True) if kind in NUMERIC]
         if not numbers:
             return None
-        total = np.asarray(numbers[0], dtype=np.float64)
+        numbers = [as_floats(column) for column in numbers]
+        total = numbers[0]
         if len(numbers) == 1:
             return total
         with np.errstate(all="ignore"):
@@ -197,7 +211,7 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
                 total /= len(numbers)
                 return total
             pick = np.minimum if self.name == "min" else np.maximum
-            total = np.asarray(pick(total, numbers[1]), dtype=np.float64)
+            total = pick(total, numbers[1])
             for column in numbers[2:]:
                 pick(total, column, out=total)
             return total
@@ -209,6 +223,28 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
     def equals(self, value: Scalar) -> str | None:
         """A whole number without the point that its column has."""
         return f"{self.words()} = {plain(value)}"
+
+
+def as_floats(column: Array) -> Array:
+    """Numbers as floats; strings among them become nan, which lies in no interval.
+
+    Integers beyond 64 bits come as objects, and the largest of them are beyond all floats.
+
+    >>> as_floats(np.array([1, 10**400], dtype=object)).tolist()
+    [1.0, inf]
+    """
+    if column.dtype != object:
+        return np.asarray(column, dtype=np.float64)
+    return np.array([_as_float(value) for value in column], dtype=np.float64)
+
+
+def _as_float(value: Any) -> float:
+    if not isinstance(value, (int, float)):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def plain(value: Scalar) -> str:
@@ -242,6 +278,10 @@ class Special(BaseFeature, frozen=True, tag="special"):
     def equals(self, value: Scalar) -> str | None:
         """What it is."""
         return f"{self.words()} is {value}"
+
+
+def _typed(*values: Scalar) -> tuple[tuple[type, Scalar], ...]:
+    return tuple((type(value), value) for value in values)
 
 
 def _kind_of(value: Any) -> str:

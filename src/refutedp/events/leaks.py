@@ -86,7 +86,10 @@ class Residue(BaseFeature, frozen=True, tag="residue"):
     def column(self, group: Group) -> Array | Scalar:
         """An integer a row."""
         leaf = Value(self.path).column(group)
-        return leaf % self.modulus if isinstance(leaf, np.ndarray) and leaf.dtype == np.int64 else None
+        if not isinstance(leaf, np.ndarray) or group.shape.kinds[group.shape.paths.index(self.path)] != "int":
+            return None
+        # Integers beyond 64 bits come as objects.
+        return np.asarray(leaf % self.modulus, dtype=np.int64) if leaf.dtype in (np.int64, object) else None
 
     def words(self) -> str:
         """How a programmer would write it."""

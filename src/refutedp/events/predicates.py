@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.events.catalogue import Feature
-from refutedp.events.features import Scalar
+from refutedp.events.features import Scalar, as_floats
 from refutedp.outputs import Array, Group
 
 Mask: TypeAlias = NDArray[np.bool_] | bool
@@ -94,7 +94,7 @@ class Interval(_Event, frozen=True, tag="interval"):
             if column.dtype == np.bool_:
                 return False
             if column.dtype == object:
-                column = _floats(column)
+                column = as_floats(column)
         if self.low is None:
             if self.high is None:
                 return np.isfinite(column) if isinstance(column, np.ndarray) else True
@@ -109,28 +109,30 @@ class Interval(_Event, frozen=True, tag="interval"):
             return own
         if self.low is None and self.high is None:
             return f"{self.of.words()} is a number"
-        above, low = ("", "") if self.low is None else _end(self.low, "[", "(")
-        below, high = ("", "") if self.high is None else _end(self.high, ")", "]")
-        if low == high and (above, below) == ("[", "]"):
-            return f"{self.of.words()} = {low}"
-        if low and high:
+        name = self.of.words()
+        if self.low is not None and self.high is not None:
+            if self.low == math.nextafter(self.high, -math.inf):
+                return f"{name} = {_number(self.low)}"
+            (above, low), (below, high) = _end(self.low, "[", "("), _end(self.high, ")", "]")
             number = " is a number" if self.among_others else ""
-            return f"{self.of.words()}{number} in {above}{low}, {high}{below}"
-        name = self.of.words() + (" is a number and" if self.among_others else "")
-        return f"{name} {_SIGNS[above or below]} {low or high}"
+            narrow = high - low < 1e-9 * max(abs(low), abs(high))
+            digits = repr if narrow else _number
+            return f"{name}{number} in {above}{digits(low)}, {digits(high)}{below}"
+        sign, end = _end(self.high, "<", "<=") if self.low is None else _end(self.low, ">=", ">")  # type: ignore[arg-type]
+        return f"{name}{' is a number and' if self.among_others else ''} {sign} {_number(end)}"
 
 
-_SIGNS = {"[": ">=", "(": ">", ")": "<", "]": "<="}
-
-
-def _end(end: float, here: str, before: str) -> tuple[str, str]:
-    """The bracket at an end of an interval, and the end as people write it.
+def _end(end: float, here: str, before: str) -> tuple[str, float]:
+    """How an interval ends there, and where, as people say it.
 
     An interval that begins just above 1 begins after 1, and one that ends there ends with 1.
     """
     previous = math.nextafter(end, -math.inf)
-    bracket, end = (before, previous) if len(repr(previous)) < len(repr(end)) else (here, end)
-    return bracket, f"{end + 0.0:.15g}"
+    return (before, previous) if len(repr(previous)) < len(repr(end)) else (here, end)
+
+
+def _number(value: float) -> str:
+    return f"{value + 0.0:.15g}"
 
 
 class Exactly(_Event, frozen=True, tag="exactly"):
@@ -196,8 +198,3 @@ def equal(column: Array | Scalar, value: Scalar) -> Mask:
         return False
     found = column == value
     return np.asarray(found, dtype=np.bool_) if isinstance(found, np.ndarray) else bool(found)
-
-
-def _floats(column: Array) -> Array:
-    """Numbers out of an object column (integers beyond 64 bits); strings become nan, outside every interval."""
-    return np.array([float(v) if isinstance(v, (int, float)) else np.nan for v in column], dtype=np.float64)

@@ -30,7 +30,7 @@ _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
 _HARDLY_EVER = 0.001
-"""How often an event is better than its ceiling."""
+"""How often an event is better than its ceiling, at most."""
 HOPEFUL = 0.02
 """The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
 
@@ -133,7 +133,7 @@ def _best(
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
     score, hope = scorer.exact(high, low, level[numbers]), scorer.hope(high, low, HOPEFUL)
-    ceiling = scorer.exact(high, low, 1 - _HARDLY_EVER)
+    ceiling = scorer.ceiling(high, low, _HARDLY_EVER)
     families_of_rows = ends.searchsorted(numbers, side="right")
     return [
         Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)

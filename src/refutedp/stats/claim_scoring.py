@@ -50,6 +50,10 @@ class RatioClaimScorer:
         """Wilson's approximation."""
         return RatioScorer().rough(x, y, level)
 
+    def ceiling(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """Clopper-Pearson from above."""
+        return RatioScorer().ceiling(x, y, level)
+
     def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
         """With twins, as if the event happened on the side with fewer hits only where it happens on the other."""
         rough = self.rough(x, y, level)
@@ -99,6 +103,10 @@ class LineScorer:
             self._nearest(x[i : i + _AT_ONCE], y[i : i + _AT_ONCE])[1] for i in range(0, max(len(x), 1), _AT_ONCE)
         ]
         return self._scaled(np.concatenate(parts), x, level)
+
+    def ceiling(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """None: these claims are confirmed in more ways than one, in which events rank differently."""
+        return np.full(len(x), np.inf)
 
     def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
         """As rough."""

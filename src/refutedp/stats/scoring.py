@@ -29,6 +29,10 @@ class RatioScorer:
         bounds[x == 0] = -np.inf
         return bounds
 
+    def ceiling(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+        """Clopper-Pearson from above: what bounds log(P2 / P1) from below, with its sign changed."""
+        return -lower_bounds(y, x, level)
+
     def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """As rough."""
         return self.rough(x, y, level)
