@@ -15,6 +15,7 @@ from refutedp.mechanism import describe
 from refutedp.records import Pair
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.plain import equal_outputs
 from refutedp.sampling.runner import Runner
 
 
@@ -89,3 +90,30 @@ def test_evidence_that_cannot_all_be_lifted_is_made_anew_by_plain_calls():
     assert counts.n_x + counts.n_y == 40_000
     # The plain runs alone, and the proof of the lift before them.
     assert counts.x + counts.y <= len(SEEN) <= 3 * (counts.x + counts.y)
+
+
+def _told_apart(x):
+    return x if (x > 7.5) is True else x + 1
+
+
+def rarely_by_identity(data, rng):
+    x = data[0] + rng.laplace()
+    return _told_apart(x) if x > 7 else x
+
+
+def test_what_was_refused_before_does_not_tell_on_other_runs():
+    used, fresh = (Lift(describe(rarely_by_identity), [0.0], {}) for _ in range(2))
+    with pytest.raises(CannotLift, match="identity"):
+        used.sample(100_000, np.random.default_rng(1))
+    for seed in range(20):
+        # About a run in 2,000 takes the rare path: few of these, which plain calls finish.
+        again, first = (lift.sample(3000, np.random.default_rng(seed)) for lift in (used, fresh))
+        assert [g.columns[0].tolist() for g in again.groups] == [g.columns[0].tolist() for g in first.groups]
+
+
+def test_outputs_with_arrays_inside_lists_are_compared():
+    lift = Lift(describe(lambda data, rng: [int(data[0]), np.array([rng.laplace(), 1.0])]), [0.0], {})
+    lift.prove(np.random.default_rng(0))
+    assert lift.sample(100, np.random.default_rng(1)).size == 100
+    assert equal_outputs([1, np.array([1.0, 2.0])], [1, np.array([1.0, 2.0])])
+    assert not equal_outputs([1, np.array([1.0, 2.0])], [1, np.array([1.0, 3.0])])

@@ -43,11 +43,14 @@ _SINGLETONS = (None, Ellipsis, NotImplemented)
 
 
 class Watch:
-    """Remembers which code has been looked at; `complaint` is the first thing found that a lift cannot honour."""
+    """Remembers what was found in which code; `complaint` is what the last call did that a lift cannot honour.
+
+    Each call stands for itself: what another path did must not tell on this one, or it would matter who ran first.
+    """
 
     def __init__(self, copied: frozenset[types.CodeType]) -> None:
         self._copied = copied
-        self._seen: set[types.CodeType] = set()
+        self._faults: dict[types.CodeType, str | None] = {}
         self._harmless: set[Any] = set()
         self.complaint: str | None = None
 
@@ -57,10 +60,9 @@ class Watch:
         A profiler that is already at work is left alone; then the code of the copied functions is looked at as a
         whole, whether it runs or not.
         """
+        self.complaint = None
         if sys.getprofile() is not None:
-            for code in self._copied - self._seen:
-                self._seen.add(code)
-                self.complaint = self.complaint or self._fault(code, {})
+            self.complaint = next(filter(None, (self._fault(code, {}) for code in self._copied)), None)
             return function()
         # A collection in mid-call would run other people's gc callbacks under the watch.
         collecting = gc.isenabled()
@@ -73,25 +75,28 @@ class Watch:
             if collecting:
                 gc.enable()
 
-    def _inspect(self, frame: types.FrameType) -> None:
-        """Look at one piece of code, the first time that it is called."""
+    def _inspected(self, frame: types.FrameType) -> str | None:
+        """What is wrong with a piece of code, found the first time that it is called."""
         code = frame.f_code
-        self._seen.add(code)
-        if self.complaint is None and not is_internal(code):
-            self.complaint = self._fault(code, {**frame.f_globals, **frame.f_locals}) or _own_generator(frame)
+        fault = None
+        if not is_internal(code):
+            fault = self._fault(code, {**frame.f_globals, **frame.f_locals}) or _own_generator(frame)
+        self._faults[code] = fault
+        return fault
 
     def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "call":
-            if frame.f_code not in self._seen:
-                self._inspect(frame)
+            code = frame.f_code
+            fault = self._faults[code] if code in self._faults else self._inspected(frame)
+            self.complaint = self.complaint or fault
         elif event == "c_call" and arg not in self._harmless and not is_internal(frame.f_code):
-            # The arguments' own methods are new objects at every call; only those of modules are worth keeping.
-            if isinstance(getattr(arg, "__self__", None), types.ModuleType):
-                self._harmless.add(arg)
             module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
             name = getattr(arg, "__name__", "")
             if module in _SOURCES_OF_CHANCE or name in _FORBIDDEN_CALLS.get(module, ()):
                 self.complaint = self.complaint or f"it calls {module}.{name} (line {frame.f_lineno})"
+            elif isinstance(getattr(arg, "__self__", None), types.ModuleType):
+                # The arguments' own methods are new objects at every call; only those of modules are worth keeping.
+                self._harmless.add(arg)
 
     def _fault(self, code: types.CodeType, names: dict[str, Any]) -> str | None:
         for name in code.co_names:

@@ -83,7 +83,7 @@ class PlainCalls:
             raise CannotLift(drawer.trouble)
         if drawer.leftover:
             raise CannotLift("the plain function draws less than its lifted run")
-        if self._watch.complaint is not None:
+        if watched and self._watch.complaint is not None:
             raise CannotLift(self._watch.complaint)
         return output
 
@@ -136,9 +136,9 @@ def equal_outputs(got: Any, expected: Any) -> bool:
     """Whether two outputs are the same output: the same shape, and equal leaves, NaN equal to NaN."""
     if type(got) is type(expected) is float or type(got) is type(expected) is int:
         return bool(got == expected or (got != got and expected != expected))
-    if type(got) is type(expected) is list and got == expected:
+    if type(got) is type(expected) is list:
         kinds = [*map(type, got)]
-        if kinds == [*map(type, expected)] and all(kind in _QUICK for kind in kinds):
+        if kinds == [*map(type, expected)] and all(kind in _QUICK for kind in kinds) and got == expected:
             return True
     try:
         got_shape, got_leaves = shape_of(got)
