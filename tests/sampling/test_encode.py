@@ -157,6 +157,9 @@ def test_arrays_are_encoded_as_if_they_were_walked(dtype, dimensions):
 
 
 def test_arrays_of_other_kinds_keep_their_names():
+    matrix = np.zeros((1, 2)).view(np.matrix)
+    assert encode([matrix] * 3).groups[0].shape.paths == ((0, 0), (0, 1))
+    assert shape_of(np.zeros(5000))[0].length == 5000
     assert shape_of(np.zeros(2, dtype=np.float32))[0].label == "ndarray[float32]"
     assert shape_of(np.ma.masked_array([1.0, 2.0]))[0].label == "ndarray"
     outputs = encode([np.zeros(2), np.zeros(2, dtype=np.float32), np.zeros(3), np.array(["a", "b"])])

@@ -7,6 +7,8 @@ import pytest
 
 from refutedp import MechanismError, check
 from refutedp.mechanism import describe
+from refutedp.sampling.encode import encode
+from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.scalar import TURNS, run_plain
 from refutedp.sampling.seeds import child
 
@@ -160,3 +162,12 @@ def scalar_mechanism(queries, epsilon, rng):
 def test_two_cores_count_the_same_as_one():
     common = {"epsilon": 1.0, "lengths": (2,), "search_runs": 2000, "confirm_runs": 12_000, "lift": False}
     assert check(scalar_mechanism, jobs=1, **common).evidence == check(scalar_mechanism, jobs=2, **common).evidence
+
+
+def test_the_noise_free_output_is_the_same_each_time_and_leaves_the_callers_generators_alone():
+    described = describe(lambda queries, epsilon: [bool(q + np.random.laplace(0, 2) > 1) for q in queries])
+    runs = encode([[True, False]])
+    before = np.random.get_state()[1].copy()
+    found = {noise_free_leaves(described, [1] * 8, {"epsilon": 1.0}, runs) for _ in range(20)}
+    assert len(found) == 1
+    assert np.array_equal(np.random.get_state()[1], before)

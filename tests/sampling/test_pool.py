@@ -8,12 +8,14 @@ import sys
 import threading
 import time
 from contextlib import closing
+from itertools import pairwise
 
 import joblib
 import numpy as np
 import pytest
 
 from refutedp import MechanismError, UsageError, check
+from refutedp.sampling.clusters import call_packed, packed
 from refutedp.sampling.pool import Pool, Task, engine_running
 
 SMALL = {"epsilon": 1.0, "lengths": (3,), "search_runs": 4000, "confirm_runs": 20_000, "lift": False}
@@ -35,6 +37,30 @@ def square(value):
 def test_results_come_in_order():
     tasks = [Task(square, (i,), "square") for i in range(20)]
     assert list(Pool(jobs=2).run(tasks)) == [i * i for i in range(20)]
+
+
+def test_threads_take_turns(one_core):
+    """They would share the lifts of a process, and the generators of its modules."""
+    with joblib.parallel_config("threading", n_jobs=2):
+        assert check(scalar, **{**SMALL, "lift": True}).evidence == check(scalar, **{**SMALL, "lift": True}).evidence
+        assert check(scalar, **SMALL).evidence == one_core
+        assert set(Pool().run([Task(threading.get_ident, (), "thread")] * 4)) == {threading.get_ident()}
+
+
+def stay():
+    start = time.perf_counter()
+    time.sleep(0.05)
+    return start, time.perf_counter()
+
+
+def test_threads_of_a_clusters_worker_take_turns():
+    stays = []
+    threads = [threading.Thread(target=lambda: stays.append(call_packed(packed(stay)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(end <= start for (_, end), (start, _) in pairwise(sorted(stays)))
 
 
 def leave_mark(folder, number):

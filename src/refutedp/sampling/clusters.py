@@ -6,6 +6,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from threading import Lock
 from typing import Any, TypeVar
 
 from refutedp.errors import UsageError
@@ -16,6 +17,8 @@ AHEAD = 4
 """Tasks under way per core: enough to keep all busy, few enough to stop soon."""
 PATIENCE = 5.0
 """Seconds for a scheduler to say its first word."""
+_TURN = Lock()
+"""Threads of one worker take turns: they share the generators of their process, and what a mechanism keeps there."""
 
 
 def in_order(
@@ -65,7 +68,8 @@ def call_packed(task: bytes) -> Any:
             f"the workers of the cluster cannot import what the mechanism needs ({error}): install it there, or "
             "start them with its folder in PYTHONPATH"
         ) from None
-    return call()
+    with _TURN:
+        return call()
 
 
 def no_answer(scheduler: str, kind: str, why: Any) -> UsageError:

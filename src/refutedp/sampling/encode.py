@@ -46,6 +46,8 @@ _PLAIN_DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 _ARRAY_KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 _PLAIN_LABELS = frozenset(label for label, _ in _PLAIN.values())
 _MOST_LEAVES = 100_000
+_FEW_LEAVES = 1_000
+"""The shapes of arrays with so many values are kept."""
 _OPAQUE = (types.ModuleType, types.FunctionType, types.GeneratorType, np.random.Generator, Exception)
 
 
@@ -74,7 +76,7 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
 
 def _is_plain_array(output: Any) -> bool:
     """Whether it is an array whose dtype and dimensions say everything about its shape."""
-    return type(output) is np.ndarray and output.dtype in _PLAIN_DTYPES and output.size <= _MOST_LEAVES
+    return type(output) is np.ndarray and output.dtype in _PLAIN_DTYPES and output.size <= _FEW_LEAVES
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,6 +118,8 @@ def _walk(value: Any, path: Path, leaves: list[_Leaf]) -> str:
 
 
 def _walk_array(array: Array, path: Path, leaves: list[_Leaf]) -> str:
+    # A matrix stays one however it is reshaped.
+    array = np.asarray(array)
     if array.dtype == object:
         inner = _walk(array.tolist(), path, leaves)
         return f"ndarray({inner})"

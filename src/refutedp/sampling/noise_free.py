@@ -13,6 +13,7 @@ import numpy as np
 from refutedp.mechanism import Mechanism
 from refutedp.outputs import Outputs
 from refutedp.sampling.encode import shape_of
+from refutedp.sampling.seeds import seeded_globals
 
 
 class ZeroNoise:
@@ -58,13 +59,14 @@ def noise_free_leaves(mechanism: Mechanism, data: Any, arguments: Mapping[str, A
     """The leaves of the noise-free output of a list-like result, or None if the result is not list-like.
 
     Run with an rng whose noise is zero; if the mechanism cannot be run so, with epsilon = infinity; if not even so,
-    take the most frequent output of `runs`.
+    take the most frequent output of `runs`. A mechanism that draws from `np.random` or `random` all the same does so
+    with a fixed seed, and leaves the caller's generators alone.
     """
     if not any(group.shape.length is not None and "float" not in group.shape.kinds for group in runs.groups):
         return None
     for attempt in (_without_noise, _with_infinite_epsilon):
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
+            with warnings.catch_warnings(), np.errstate(all="ignore"), seeded_globals(np.random.SeedSequence(0)):
                 warnings.simplefilter("ignore")
                 result = attempt(mechanism, data, arguments)
                 shape, leaves = shape_of(result)

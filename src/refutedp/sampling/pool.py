@@ -53,9 +53,10 @@ class Pool:
 
         A worker process that dies (a crash in native code) costs a retry; a task that kills its worker again is
         named in a `MechanismError`. Nothing hangs and no worker outlives an interrupt. Whoever has seen enough closes
-        the iterator: no further task is started.
+        the iterator: no further task is started. Threads would share the generators of their process, and what a
+        mechanism keeps there: under joblib's threading backend tasks run one after the other.
         """
-        if self.engine == "local" and self.jobs == 1 and not _configured():
+        if self.engine == "local" and (_threading() if _configured() else self.jobs == 1):
             for task in tasks:
                 yield task()
             return
@@ -169,6 +170,10 @@ def _configured() -> bool:
 
     backend, jobs = get_active_backend()
     return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+
+
+def _threading() -> bool:
+    return type(_backend()).__name__ == "ThreadingBackend"
 
 
 def _backend() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -84,6 +84,9 @@ class Runner:
                     raise
                 # Each chunk decides for itself: a remembered refusal would make results depend on who ran what.
                 fallback = str(refusal)
+        return self._plain(n1, n2, seeds, fallback)
+
+    def _plain(self, n1: int, n2: int, seeds: np.random.SeedSequence, fallback: str = "") -> Runs:
         order = np.repeat(np.array([0, 1]), [n1, n2])
         shuffle, runs = seeds.spawn(2)
         np.random.default_rng(shuffle).shuffle(order)
@@ -200,6 +203,7 @@ class Runner:
         self, events: tuple[Event, ...], sizes: tuple[int, int], seeds: np.random.SeedSequence
     ) -> list[tuple[int, int]]:
         """The hits of each event on either side, in so many runs there; lifted runs are counted as they are made."""
+        run: Callable[[int, int, np.random.SeedSequence], Runs] = self.run
         if self.way == "lifted":
             from refutedp.sampling.lifted import CannotLift, hit_alone
 
@@ -213,8 +217,8 @@ class Runner:
             except CannotLift:
                 if self.firm:
                     raise
-                # Each chunk decides for itself, as in `run`.
-        done = self.run(*sizes, seeds)
+                run = self._plain  # Each chunk decides for itself, as in `run`.
+        done = run(*sizes, seeds)
         return [(count_hits(event, done.first), count_hits(event, done.second)) for event in events]
 
 

@@ -171,6 +171,17 @@ def test_an_input_that_pairs_share_is_run_once_if_all_its_noise_is_in_common():
     assert once is not again
 
 
+def test_samples_of_several_places_are_shared_too():
+    shared = common()
+    first, *others = (Lift(describe(straight), data, {}) for data in INPUTS)
+    for place in (0, 1):
+        sample_twins((first, others[0]), 500, np.random.default_rng(1), (shared, place))
+    kept = [shared.recall((place, 0, 500), first) for place in (0, 1)]
+    again = [sample_twins((first, others[1]), 500, np.random.default_rng(2), (shared, p))[0] for p in (0, 1)]
+    assert [sample.outputs for sample in kept] == again
+    assert all(sample.outputs is outputs for sample, outputs in zip(kept, again, strict=True))
+
+
 def test_few_samples_are_remembered():
     shared = common()
     lifts = [Lift(describe(straight), [float(i), 0.0], {}) for i in range(RECENT + 3)]

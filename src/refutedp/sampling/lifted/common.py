@@ -19,9 +19,9 @@ from refutedp.sampling.lifted.shared import Key, SharedNoise, standard_noise
 MOST_KEPT = 2**23
 """So many numbers are kept: 64 MB."""
 RECENT = 2
-"""So many samples are remembered: most pairs have an input in common with the last one."""
+"""Samples of so many lifts are remembered: most pairs have an input in common with the last one."""
 MOST_SHARED = 2**21
-"""Samples of more numbers are not."""
+"""So many numbers of each."""
 WORTH_ALL = 0.5
 """A draw that at least this part of the runs make is drawn for all of them."""
 
@@ -47,7 +47,7 @@ class CommonNoise:
         self._seeds = seeds
         self._kept: dict[tuple[tuple[int, ...], Key], Array] = {}
         self._numbers = 0
-        self._samples: dict[tuple[tuple[int, ...], Hashable], Sample] = {}
+        self._samples: dict[Hashable, dict[tuple[int, ...], Sample]] = {}
 
     def of(self, chunk: int, start: int, n: int) -> NoiseInCommon:
         """The noise of the `n` runs from run number `start` of a chunk on."""
@@ -67,18 +67,23 @@ class CommonNoise:
 
     def recall(self, place: tuple[int, ...], lift: Hashable) -> Sample | None:
         """What a lift made of the noise of a place, if that is remembered."""
-        return self._samples.get((place, lift))
+        return self._samples.get(lift, {}).get(place)
 
     def remember(self, place: tuple[int, ...], lift: Hashable, sample: Sample) -> None:
-        """Keep a sample for the next pairs, unless it is large."""
-        if sum(group.rows * len(group.columns) for group in sample.outputs.groups) <= MOST_SHARED:
-            self._samples.pop((place, lift), None)
-            self._samples[place, lift] = sample
-            if len(self._samples) > RECENT:
-                del self._samples[next(iter(self._samples))]
+        """Keep a sample for the next pairs, with others of its lift as long as they are not large together."""
+        known = self._samples.pop(lift, {})
+        self._samples[lift] = known
+        if len(self._samples) > RECENT:
+            del self._samples[next(iter(self._samples))]
+        if sum(map(_numbers, (sample, *known.values()))) <= MOST_SHARED:
+            known[place] = sample
 
     def __reduce__(self) -> tuple[type[CommonNoise], tuple[np.random.SeedSequence]]:
         return CommonNoise, (self._seeds,)
+
+
+def _numbers(sample: Sample) -> int:
+    return sum(group.rows * len(group.columns) for group in sample.outputs.groups)
 
 
 class NoiseInCommon(SharedNoise):
