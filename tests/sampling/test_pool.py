@@ -41,8 +41,10 @@ def test_results_come_in_order():
 
 def test_threads_take_turns(one_core):
     """They would share the lifts of a process, and the generators of its modules."""
+    lifted = {**SMALL, "lift": True}
+    expected = check(scalar, **lifted).evidence
     with joblib.parallel_config("threading", n_jobs=2):
-        assert check(scalar, **{**SMALL, "lift": True}).evidence == check(scalar, **{**SMALL, "lift": True}).evidence
+        assert check(scalar, **lifted).evidence == expected
         assert check(scalar, **SMALL).evidence == one_core
         assert set(Pool().run([Task(threading.get_ident, (), "thread")] * 4)) == {threading.get_ident()}
 
