@@ -107,19 +107,25 @@ class Interval(_Event, frozen=True, tag="interval"):
         own = self.of.between(self.low, self.high)
         if own is not None:
             return own
-        if self.low is None and self.high is None:
-            return f"{self.of.words()} is a number"
-        name = self.of.words()
+        name, others = self.of.words(), " is a number and" if self.among_others else ""
         if self.low is not None and self.high is not None:
-            if self.low == math.nextafter(self.high, -math.inf):
-                return f"{name} = {_number(self.low)}"
-            (above, low), (below, high) = _end(self.low, "[", "("), _end(self.high, ")", "]")
-            number = " is a number" if self.among_others else ""
-            narrow = high - low < 1e-9 * max(abs(low), abs(high))
-            digits = repr if narrow else _number
-            return f"{name}{number} in {above}{digits(low)}, {digits(high)}{below}"
-        sign, end = _end(self.high, "<", "<=") if self.low is None else _end(self.low, ">=", ">")  # type: ignore[arg-type]
-        return f"{name}{' is a number and' if self.among_others else ''} {sign} {_number(end)}"
+            return f"{name} {self._between(self.low, self.high)}"
+        if self.low is not None:
+            sign, end = _end(self.low, ">=", ">")
+        elif self.high is not None:
+            sign, end = _end(self.high, "<", "<=")
+        else:
+            return f"{name} is a number"
+        return f"{name}{others} {sign} {_number(end)}"
+
+    def _between(self, low: float, high: float) -> str:
+        if low == math.nextafter(high, -math.inf):
+            return f"= {_number(low)}"
+        (above, low), (below, high) = _end(low, "[", "("), _end(high, ")", "]")
+        # Fifteen digits would not tell such ends apart.
+        narrow = high - low < 1e-9 * max(abs(low), abs(high))
+        digits = repr if narrow else _number
+        return f"{'is a number ' if self.among_others else ''}in {above}{digits(low)}, {digits(high)}{below}"
 
 
 def _end(end: float, here: str, before: str) -> tuple[str, float]:

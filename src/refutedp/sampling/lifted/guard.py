@@ -15,6 +15,7 @@ import random
 import sys
 import types
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Watch:
         """
         self.complaint = None
         if sys.getprofile() is not None:
-            self.complaint = next(filter(None, (self._fault(code, {}) for code in self._copied)), None)
+            self.complaint = self._fault_of_copied
             return function()
         # A collection in mid-call would run other people's gc callbacks under the watch.
         collecting = gc.isenabled()
@@ -74,6 +75,10 @@ class Watch:
             sys.setprofile(None)
             if collecting:
                 gc.enable()
+
+    @cached_property
+    def _fault_of_copied(self) -> str | None:
+        return next(filter(None, (self._fault(code, {}) for code in self._copied)), None)
 
     def _inspected(self, frame: types.FrameType) -> str | None:
         """What is wrong with a piece of code, found the first time that it is called."""

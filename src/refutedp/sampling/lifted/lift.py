@@ -95,8 +95,8 @@ class Lift:
         """Whether someone sees to it that nothing there changes (`watching`)."""
         self._plain = PlainCalls(mechanism, data, arguments, self._stage)
         self._proven: dict[tuple[Any, ...], set[tuple[int, bool]]] = {}
-        self._chunk = LARGEST
-        self._stretch = LARGEST
+        self._numbers = 1
+        """How many a run draws, at most in what was seen of it."""
         self._stateless = False
         self._trial: _Trial | None = None
         self.proven = False
@@ -138,20 +138,24 @@ class Lift:
                 for start in range(0, n, BATCH):
                     collector.add_many(self._plain.fresh(min(BATCH, n - start), source))
             else:
-                for start in range(0, n, self._chunk):
-                    self._explore(min(self._chunk, n - start), source, FEW, finish, few, shared, few)
+                for start in range(0, n, self.chunk):
+                    self._explore(min(self.chunk, n - start), source, FEW, finish, few, shared, few)
             return collector.finish()
 
     @property
     def chunk(self) -> int:
         """How many runs can be lifted at a time."""
         self._check_state()
-        return self._chunk
+        return self._runs_of(MOST_NUMBERS)
 
     @property
     def stretch(self) -> int:
         """How many runs are best lifted at a time, where no outputs are kept."""
-        return min(self._stretch, self.chunk) if self._tried().straight else self.chunk
+        return self._runs_of(CACHED) if self._tried().straight else self.chunk
+
+    def _runs_of(self, numbers: int) -> int:
+        """How many runs draw so many numbers."""
+        return min(LARGEST, max(1024, numbers // self._numbers))
 
     @property
     def scattered(self) -> bool:
@@ -280,8 +284,7 @@ class Lift:
             for _ in range(2):
                 drawer = Continue((), (), source)
                 self._plain.call(drawer)
-                self._chunk = min(self._chunk, max(1024, MOST_NUMBERS // max(drawer.numbers, 1)))
-                self._stretch = min(self._stretch, max(1024, CACHED // max(drawer.numbers, 1)))
+                self._numbers = max(self._numbers, drawer.numbers)
             self._plain.check_copy()
         self._stateless = True
 

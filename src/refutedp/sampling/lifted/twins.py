@@ -1,4 +1,4 @@
-"""Two lifts on the same noise: run number i of both inputs draws the same."""
+"""What lifted runs show: those of one input, or of two on the same noise, where run number i of both draws it."""
 
 from __future__ import annotations
 
