@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from refutedp.inputs.symbolic.explore import explore, trace
-from refutedp.inputs.symbolic.paths import Clock, Memory
+from refutedp.inputs.symbolic.paths import Memory, Work
 from refutedp.inputs.symbolic.records import Limits
 from refutedp.inputs.symbolic.runner import Runner
 from refutedp.inputs.symbolic.values import Number, Truth
 from refutedp.mechanism import describe
 
-LIMITS = Limits(paths=120, branches=300, seconds=20.0, values=12)
+LIMITS = Limits(paths=120, branches=300, values=12)
 
 
 @st.composite
@@ -161,7 +161,7 @@ def test_symbolic_runs_equal_plain_runs(source, data, choices, oracle):
         (),
         context,
         LIMITS,
-        Clock(LIMITS.seconds),
+        Work(LIMITS.units, LIMITS.events),
         Memory(),
     )
     complete = [path for path in explored.paths if not path.cut]
@@ -191,6 +191,8 @@ def test_symbolic_runs_equal_plain_runs(source, data, choices, oracle):
         if path.raised is None:
             assert plain_value(path.output, pairs) == plain_value(expected.output, pairs)
         concrete = trace(
-            lambda t, v=(a_value, b_value, flag_value): watched(t, a=v[0], b=v[1], flag=v[2]), LIMITS, Clock(20)
+            lambda t, v=(a_value, b_value, flag_value): watched(t, a=v[0], b=v[1], flag=v[2]),
+            LIMITS,
+            Work(LIMITS.units, LIMITS.events),
         )
         assert [(b.site.line, b.outcome) for b in concrete.branches] == list(expected.sequence)

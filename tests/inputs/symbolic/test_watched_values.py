@@ -14,7 +14,7 @@ from refutedp.inputs.symbolic import find_arguments, terms
 from refutedp.inputs.symbolic.draws import NoiseFree, PlainRandom
 from refutedp.inputs.symbolic.explore import Tracing
 from refutedp.inputs.symbolic.following import CannotFollow
-from refutedp.inputs.symbolic.paths import Clock, Memory
+from refutedp.inputs.symbolic.paths import Memory, Work
 from refutedp.inputs.symbolic.readable import Interval, readable_integers, readable_reals
 from refutedp.inputs.symbolic.records import Limits
 from refutedp.inputs.symbolic.values import Number, Truth
@@ -23,7 +23,7 @@ from refutedp.mechanism import describe
 
 def tracing():
     context = z3.Context()
-    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Clock(20), Memory())
+    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), Memory())
 
 
 def substituted(value, **values):

@@ -27,6 +27,7 @@ def choose(
     free = [v for v in problem.variables if v.wanted.name not in chosen]
     solver = z3.Solver(ctx=problem.context)
     solver.add(*facts)
+    linear = terms.linear(facts)
 
     def settle(variable: Variable, value: Value) -> None:
         chosen[variable.wanted.name] = value
@@ -35,17 +36,16 @@ def choose(
     whole = [v for v in free if v.wanted.kind != "real" or v.wanted.name in problem.counts]
     for variable in whole:
         candidates: Iterable[Value] = (False, True) if variable.wanted.kind == "bool" else readable_integers()
-        value = _first_allowed(problem, solver, variable, candidates)
+        value = _first_allowed(problem, solver, variable, candidates, linear)
         if value is None:
             return None
         settle(variable, value)
     reals = [v for v in free if v not in whole]
     for variable in reals:
         scales = noise is None and variable.wanted.name in encoding.scaled
-        if scales and _allows(problem, solver, variable, Fraction(1)):
+        if scales and _allows(problem, solver, variable, Fraction(1), linear):
             settle(variable, Fraction(1))
-    solver.set("timeout", problem.clock.left_ms())
-    if solver.check() != z3.sat:
+    if problem.work.check(solver, linear=linear) != z3.sat:
         return None
     # From here on two paths are fixed: few constraints, and mostly one interval per argument.
     taken = _taken_paths(problem, encoding, solver.model(), noise)
@@ -57,7 +57,7 @@ def choose(
             continue
         interval = _range(problem, _substituted(problem, taken, chosen), variable.term)
         readable = iter(_PROBES) if interval is None else readable_reals(interval)
-        value = _first_allowed(problem, solver, variable, readable)
+        value = _first_allowed(problem, solver, variable, readable, linear)
         if value is None:
             return None
         settle(variable, value)
@@ -75,23 +75,24 @@ def literal(value: Value, variable: Variable) -> Any:
     return terms.constant(int(value) if variable.wanted.kind == "int" else Fraction(value), variable.term.ctx)
 
 
-def _allows(problem: Problem, solver: Any, variable: Variable, value: Value) -> bool:
-    solver.set("timeout", problem.clock.left_ms())
+def _allows(problem: Problem, solver: Any, variable: Variable, value: Value, linear: bool) -> bool:
     solver.push()
     solver.add(variable.term == literal(value, variable))
-    possible = solver.check() == z3.sat
+    possible = problem.work.check(solver, linear=linear) == z3.sat
     solver.pop()
     return bool(possible)
 
 
-def _first_allowed(problem: Problem, solver: Any, variable: Variable, candidates: Iterable[Value]) -> Value | None:
+def _first_allowed(
+    problem: Problem, solver: Any, variable: Variable, candidates: Iterable[Value], linear: bool
+) -> Value | None:
     """The first candidate the solver allows, or whatever value it offers when it allows none of them."""
     for value in candidates:
-        if problem.clock.over:
+        if problem.work.over:
             return None
-        if _allows(problem, solver, variable, value):
+        if _allows(problem, solver, variable, value, linear):
             return value
-    return _any_value(solver, variable)
+    return _any_value(problem, solver, variable, linear)
 
 
 def _taken_paths(problem: Problem, encoding: Encoding, model: Any, noise: Any) -> list[Any]:
@@ -122,18 +123,17 @@ def _range(problem: Problem, facts: list[Any], term: Any) -> Interval | None:
     ends: list[Fraction | None] = []
     for smallest in (True, False):
         optimiser = z3.Optimize(ctx=problem.context)
-        optimiser.set("timeout", problem.clock.left_ms())
         optimiser.add(*facts)
         end = optimiser.minimize(term) if smallest else optimiser.maximize(term)
-        if optimiser.check() != z3.sat:
+        if problem.work.check(optimiser) != z3.sat:
             return None
         infinite, value, _ = end.lower_values() if smallest else end.upper_values()
         ends.append(terms.exact_of(value) if terms.exact_of(infinite) == 0 else None)
     return Interval(ends[0], ends[1])
 
 
-def _any_value(solver: Any, variable: Variable) -> Value | None:
-    if solver.check() != z3.sat:
+def _any_value(problem: Problem, solver: Any, variable: Variable, linear: bool) -> Value | None:
+    if problem.work.check(solver, linear=linear) != z3.sat:
         return None
     value = solver.model().eval(variable.term, model_completion=True)
     if variable.wanted.kind == "bool":

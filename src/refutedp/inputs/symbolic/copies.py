@@ -19,8 +19,8 @@ import numpy as np
 
 from refutedp.inputs.symbolic.arrays import largest, smallest
 from refutedp.inputs.symbolic.draws import NoiseFree, PlainRandom
-from refutedp.inputs.symbolic.sites import is_library
 from refutedp.inputs.symbolic.values import Number, Truth, combine, watched
+from refutedp.tracing.users_code import is_library
 
 _ABSENT: Any = object()
 
@@ -135,7 +135,7 @@ class Copier:
         return call
 
     def _function(self, function: types.FunctionType) -> Any:
-        if is_library(function.__code__.co_filename):
+        if is_library(function.__module__ or ""):
             return function
         if id(function) in self._functions:
             return self._functions[id(function)]

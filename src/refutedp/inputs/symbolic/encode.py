@@ -15,7 +15,7 @@ import z3
 from refutedp.inputs.symbolic import terms
 from refutedp.inputs.symbolic.compare import Key, answers
 from refutedp.inputs.symbolic.parameters import Wanted
-from refutedp.inputs.symbolic.paths import Clock, Path
+from refutedp.inputs.symbolic.paths import Path, Work
 from refutedp.inputs.symbolic.records import Preference
 from refutedp.inputs.symbolic.sites import Site
 
@@ -43,7 +43,7 @@ class Problem:
     sites: frozenset[Site]
     tested: frozenset[str]
     counts: frozenset[str]
-    clock: Clock
+    work: Work
     prefer: Preference = "divergence"
 
 
@@ -152,6 +152,6 @@ def _noise(path: Path, context: Any) -> tuple[Any, frozenset[str]]:
 def model_of(problem: Problem, facts: Iterable[Any]) -> Any:
     """A model of the facts; None when there is none or the solver gave up."""
     solver = z3.Solver(ctx=problem.context)
-    solver.set("timeout", problem.clock.left_ms())
+    facts = list(facts)
     solver.add(*facts)
-    return solver.model() if solver.check() == z3.sat else None
+    return solver.model() if problem.work.check(solver, linear=terms.linear(facts)) == z3.sat else None

@@ -10,7 +10,7 @@ import z3
 
 from refutedp.inputs.symbolic import terms
 from refutedp.inputs.symbolic.following import CannotFollow, Infeasible, LimitReached, NeedsFloat
-from refutedp.inputs.symbolic.paths import Branch, Clock, Explored, Memory, Path
+from refutedp.inputs.symbolic.paths import Branch, Explored, Memory, Path, Work
 from refutedp.inputs.symbolic.records import Limits
 from refutedp.inputs.symbolic.sites import Site, location, raising_line
 from refutedp.inputs.symbolic.values import Number, Truth
@@ -33,7 +33,7 @@ class Tracing:
         solver: Any,
         prefix: Sequence[Decision],
         limits: Limits,
-        clock: Clock,
+        work: Work,
         memory: Memory,
     ) -> None:
         self.context = context
@@ -51,19 +51,19 @@ class Tracing:
         self._model: Any = None
         self._seen: dict[Site, int] = {}
         self._limits = limits
-        self._clock = clock
+        self._work = work
+        self._linear = True
         self._events = 0
         self._memory = memory
 
     def tick(self) -> None:
         """Count one test or draw against the limits."""
         self._events += 1
+        self._work.tick()
         if self._events > self._limits.branches:
             raise LimitReached(f"{location()} was reached after {self._limits.branches} branches and draws")
-        if self._clock.over:
-            raise LimitReached(
-                f"{location()} was reached when the {self._clock.seconds:.1f} s for this run were over"
-            )
+        if self._work.over:
+            raise LimitReached(f"{location()} was reached when the work for this run was used up")
 
     def test(self, truth: Truth, site: Site | None) -> bool:
         """Decide a truth and, when the source tests it, record the branch."""
@@ -92,6 +92,7 @@ class Tracing:
         if z3.is_true(condition) or self._known.get(identity) is True:
             return
         self._known[identity] = True
+        self._linear = self._linear and self._memory.linear(condition)
         self._solver.add(condition)
         self.condition.append(condition)
         self._model = None
@@ -121,6 +122,7 @@ class Tracing:
                 self.pending.append((*self._taken, Decision(identity, False)))
         self._taken.append(decision)
         self._known[identity] = decision.outcome
+        self._linear = self._linear and self._memory.linear(condition)
         fact = condition if decision.outcome else z3.Not(condition)
         self._solver.add(fact)
         self.condition.append(fact)
@@ -170,8 +172,8 @@ class Tracing:
         """A model; None when there is none. An answer Z3 does not know counts as possible."""
         self._solver.push()
         self._solver.add(*conditions)
-        self._solver.set("timeout", self._clock.left_ms())
-        answer = self._solver.check()
+        linear = self._linear and all(self._memory.linear(condition) for condition in conditions)
+        answer = self._work.check(self._solver, linear=linear)
         model = self._solver.model() if answer == z3.sat else None
         self._solver.pop()
         if answer == z3.unknown:
@@ -190,7 +192,7 @@ def explore(
     domain: Sequence[Any],
     context: Any,
     limits: Limits,
-    clock: Clock,
+    work: Work,
     memory: Memory,
 ) -> Explored:
     """Every feasible path of `call`, which runs the mechanism once on the values of the tracing it is given."""
@@ -209,7 +211,7 @@ def explore(
             break
         prefix = stack.pop()
         solver.push()
-        tracing = Tracing(context, solver, prefix, limits, clock, memory)
+        tracing = Tracing(context, solver, prefix, limits, work, memory)
         raised, raised_at, output, cut = None, "", None, False
         try:
             output = call(tracing)
@@ -239,16 +241,16 @@ def explore(
                 raised_at=raised_at,
             )
         )
-        if clock.over:
+        if work.over:
             if stack:
-                notes.append(f"{forked_at} was left with {len(stack)} paths when the {clock.seconds:.1f} s were over")
+                notes.append(f"{forked_at} was left with {len(stack)} paths when the work was used up")
             break
     return Explored(tuple(paths), frozenset(tested), frozenset(whole), tuple(dict.fromkeys(notes)), lost, needs_float)
 
 
-def trace(call: Callable[[Tracing], Any], limits: Limits, clock: Clock) -> Path:
+def trace(call: Callable[[Tracing], Any], limits: Limits, work: Work) -> Path:
     """One execution with plain arguments: the same record, nothing to fork on."""
-    tracing = Tracing(None, None, (), limits, clock, Memory())
+    tracing = Tracing(None, None, (), limits, work, Memory())
     raised, output, cut = None, None, False
     try:
         output = call(tracing)

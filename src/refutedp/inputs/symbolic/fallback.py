@@ -10,7 +10,7 @@ import numpy as np
 
 from refutedp.inputs.symbolic.compare import answers, compared_sites, divergence
 from refutedp.inputs.symbolic.parameters import Wanted, needs
-from refutedp.inputs.symbolic.paths import Clock, Path
+from refutedp.inputs.symbolic.paths import Path, Work
 from refutedp.inputs.symbolic.records import Found, Limits
 from refutedp.inputs.symbolic.sites import defined_at
 from refutedp.mechanism import Mechanism
@@ -21,7 +21,7 @@ _TRIALS = 128
 
 def from_data(
     mechanism: Mechanism,
-    run: Callable[[Any, Mapping[str, Any], Clock], Path],
+    run: Callable[[Any, Mapping[str, Any], Work], Path],
     d1: Any,
     d2: Any,
     wanted: Sequence[Wanted],
@@ -37,18 +37,20 @@ def from_data(
     candidates = [[cases[w.name]] if w.kind == "cases" else list(_candidates(w, numbers)) for w in wanted]
     best: tuple[tuple[int, bool, float], dict[str, Any], tuple[Path, Path]] | None = None
     place = defined_at(mechanism.function)
-    clock = Clock(limits.seconds)
+    work = Work(limits.units, limits.events)
     tried = 0
+    scales: set[tuple[float, ...]] = set()
     for values in itertools.islice(itertools.product(*candidates), _TRIALS):
         arguments = dict(zip((w.name for w in wanted), values, strict=True))
-        first, second = run(d1, arguments, clock), run(d2, arguments, clock)
-        if clock.over:
+        first, second = run(d1, arguments, work), run(d2, arguments, work)
+        if work.over:
             notes = (
                 *notes,
-                f"{place} was run with {tried} candidates drawn from the data until {limits.seconds:g} s were over",
+                f"{place} was run with {tried} candidates drawn from the data until the work was used up",
             )
             break
         tried += 1
+        scales.add(tuple(float(scale) for path in (first, second) for scale in path.scales))
         silent = any(float(scale) <= 0 for path in (first, second) for scale in path.scales)
         if silent or first.raised is not None or second.raised is not None:
             continue
@@ -70,6 +72,8 @@ def from_data(
         why=f"{listed}: the best of {tried} candidates drawn from the data, "
         f"{counted.diverging} of {counted.branches} branches diverge",
         notes=notes,
+        # Which of them it is cannot be told; where noise varies, each may.
+        scaling=frozenset(w.name for w in wanted if len(scales) > 1 and w.kind != "cases"),
     )
 
 

@@ -1,8 +1,7 @@
-"""What following a run leaves behind: branches and paths, and the clock and memory shared on the way."""
+"""What following a run leaves behind: branches and paths, and the work and memory shared on the way."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,25 +58,52 @@ class Explored:
     needs_float: bool = False
 
 
-class Clock:
-    """The time one pair may take."""
+class Work:
+    """What one pair may cost: the solver's own count of its work, and tests and draws that are followed.
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
+    Both are counted, so that the same question gets the same answer on a slow machine and on a busy one.
+    """
 
-    def left_ms(self) -> int:
-        """Milliseconds left, at least 1."""
-        return max(1, int(1000 * (self._end - time.monotonic())))
+    def __init__(self, units: int, events: int, within: Work | None = None) -> None:
+        self.units = units
+        self.events = events
+        self._within = within
+        self._counted: dict[Any, int] = {} if within is None else within._counted
+        """What each context of the solver had counted when it was last asked."""
 
-    def part(self, share: float) -> Clock:
-        """A clock for a share of the time that is left."""
-        return Clock(share * self.left_ms() / 1000)
+    def part(self, share: float) -> Work:
+        """A share of what is left; what is spent there is spent here."""
+        return Work(int(share * self.units), int(share * self.events), self)
+
+    def tick(self) -> None:
+        """Count one test or draw."""
+        self.events -= 1
+        if self._within is not None:
+            self._within.tick()
+
+    def check(self, solver: Any, *, share: float = 1.0, linear: bool = True) -> Any:
+        """Ask a solver or optimiser, within a share of the work that is left; unknown when that does not suffice."""
+        weight = 1 if linear else NONLINEAR
+        solver.set("rlimit", max(1, int(share * self.units) // weight))
+        answer = solver.check()
+        count = int(solver.statistics().get_key_value("rlimit count"))
+        self._spend(weight * (count - self._counted.get(solver.ctx, 0)))
+        self._counted[solver.ctx] = count
+        return answer
+
+    def _spend(self, units: int) -> None:
+        self.units -= units
+        if self._within is not None:
+            self._within._spend(units)
 
     @property
     def over(self) -> bool:
-        """Whether the time is used up."""
-        return time.monotonic() >= self._end
+        """Whether it is used up."""
+        return self.units <= 0 or self.events <= 0
+
+
+NONLINEAR = 10
+"""A unit of the solver's work takes about so many times longer where arguments are multiplied."""
 
 
 class Memory:
@@ -86,6 +112,7 @@ class Memory:
     def __init__(self) -> None:
         self._terms: dict[int, Any] = {}
         self._names: dict[int, frozenset[str]] = {}
+        self._linear: dict[int, bool] = {}
 
     def identify(self, term: Any) -> int:
         """The number of a term; equal terms have the same one."""
@@ -100,3 +127,10 @@ class Memory:
         if identity not in self._names:
             self._names[identity] = terms.names_in(term)
         return self._names[identity]
+
+    def linear(self, term: Any) -> bool:
+        """Whether a term multiplies no arguments."""
+        identity = self.identify(term)
+        if identity not in self._linear:
+            self._linear[identity] = terms.linear([term])
+        return self._linear[identity]

@@ -51,9 +51,10 @@ class OneOf:
 class Limits:
     """How much work one pair may cost; reaching a limit is said in `Found.notes`, never silent.
 
-    `paths` a run, `branches` (tests and draws) a path, `seconds` of execution and solving together (the fallback to
-    the data's own values may take as long again), `values` an argument is tried with where it must become a plain
-    integer, `cases` combinations of `OneOf` arguments.
+    `paths` a run, `branches` (tests and draws) a path, `units` of the solver's own count of its work (Z3's `rlimit`;
+    some millions take a second), `events` (tests and draws) of all paths together, `values` an argument is tried with
+    where it must become a plain integer, `cases` combinations of `OneOf` arguments. All are counts: results do not
+    depend on how fast a machine is.
 
     >>> Limits(paths=16).branches
     500
@@ -61,12 +62,13 @@ class Limits:
 
     paths: int = 256
     branches: int = 500
-    seconds: float = 5.0
+    units: int = 20_000_000
+    events: int = 50_000
     values: int = 24
     cases: int = 32
 
     def __post_init__(self) -> None:
-        for name in ("paths", "branches", "seconds", "values", "cases"):
+        for name in ("paths", "branches", "units", "events", "values", "cases"):
             value = getattr(self, name)
             if not value > 0:
                 raise UsageError(f"Limits({name}={value!r}) must be positive")
@@ -78,7 +80,8 @@ class Found:
 
     `branches` counts the tests compared between the two noise-free runs and `diverging` those on which the runs part
     (see `compare.py` for the definition); `scales` are the distinct noise scales under the arguments. `notes` holds
-    one sentence for each limit reached and each thing that could not be followed, with file and line.
+    one sentence for each limit reached and each thing that could not be followed, with file and line. `calls` says
+    how often the mechanism was called, without noise; `scaling` names the arguments that some noise depends on.
 
     >>> found = Found({"bound": 1}, diverging=5, branches=5, scales=(8.0,))
     >>> found.arguments, found.diverging == found.branches
@@ -91,3 +94,5 @@ class Found:
     scales: tuple[float, ...] = ()
     why: str = ""
     notes: tuple[str, ...] = ()
+    calls: int = 0
+    scaling: frozenset[str] = frozenset()

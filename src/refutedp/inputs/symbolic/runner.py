@@ -22,6 +22,9 @@ class Runner:
 
     def __init__(self, mechanism: Mechanism, known: Mapping[str, Any], *, own_float: bool = False) -> None:
         self._original = mechanism
+        self.calls = 0
+        """How often the mechanism was called."""
+        self._float: Runner | None = None
         self._tracing: Tracing | None = None
         self._rng = NoiseFree(self._current)
         copier = Copier(self._rng, own_float=own_float)
@@ -30,11 +33,19 @@ class Runner:
 
     def keeping_floats(self) -> Runner:
         """The same, with a `float` that keeps values under watch (see `Copier`)."""
-        return Runner(self._original, self._known, own_float=True)
+        if self._float is None:
+            self._float = Runner(self._original, self._known, own_float=True)
+        return self._float
+
+    @property
+    def all_calls(self) -> int:
+        """How often the mechanism was called, with either `float`."""
+        return self.calls + (0 if self._float is None else self._float.calls)
 
     def __call__(self, tracing: Tracing, data: Any, found: Mapping[str, Any], *, watching: bool = True) -> Any:
         """One run on a copy of the data; without `watching` only draws are watched, not the arguments."""
         self._tracing = tracing
+        self.calls += 1
         arguments = {**self._known, **found}
         if watching:
             arguments = {

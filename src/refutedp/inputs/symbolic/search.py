@@ -19,7 +19,7 @@ from refutedp.inputs.symbolic.explain import why
 from refutedp.inputs.symbolic.explore import Tracing, explore, trace
 from refutedp.inputs.symbolic.fallback import from_data
 from refutedp.inputs.symbolic.parameters import Wanted
-from refutedp.inputs.symbolic.paths import Branch, Clock, Explored, Memory, Path
+from refutedp.inputs.symbolic.paths import Branch, Explored, Memory, Path, Work
 from refutedp.inputs.symbolic.records import Found, Limits, Preference
 from refutedp.inputs.symbolic.runner import Runner
 from refutedp.inputs.symbolic.sites import Site, defined_at
@@ -52,7 +52,7 @@ def search(
 ) -> Found:
     """The best arguments over all combinations of cases; the first of equals."""
     runner = Runner(mechanism, known)
-    clock = Clock(limits.seconds)
+    work = Work(limits.units, limits.events)
     listed = [w for w in wanted if w.kind == "cases"]
     combinations = list(itertools.islice(itertools.product(*(w.cases for w in listed)), limits.cases + 1))
     notes: list[str] = []
@@ -63,7 +63,7 @@ def search(
     best: _Answer | None = None
     for combination in combinations:
         cases = dict(zip((w.name for w in listed), combination, strict=True))
-        answer = _Search(mechanism, runner, d1, d2, wanted, cases, limits, clock, prefer).answer()
+        answer = _Search(mechanism, runner, d1, d2, wanted, cases, limits, work, prefer).answer()
         notes += answer.found.notes
         if best is None or answer.rank > best.rank:
             best = answer
@@ -76,6 +76,8 @@ def search(
         scales=found.scales,
         why=found.why,
         notes=tuple(dict.fromkeys(notes)),
+        calls=runner.all_calls,
+        scaling=found.scaling,
     )
 
 
@@ -90,7 +92,7 @@ class _Search:
     wanted: Sequence[Wanted]
     cases: Mapping[str, Any]
     limits: Limits
-    clock: Clock
+    work: Work
     prefer: Preference
 
     def answer(self) -> _Answer:
@@ -128,13 +130,13 @@ class _Search:
         memory = Memory()
         runs = []
         for share, data in ((0.4, self.d1), (0.6, self.d2)):
-            # Each run gets its share of what is left, so that a long first run leaves time for the second.
-            clock = self.clock.part(share)
+            # Each run gets its share of what is left, so that a long first run leaves some for the second.
+            work = self.work.part(share)
 
             def call(tracing: Tracing, data: Any = data) -> Any:
                 return runner(tracing, data, {**self.cases, **_proxies(tracing, variables)})
 
-            runs.append(explore(call, domain, context, self.limits, clock, memory))
+            runs.append(explore(call, domain, context, self.limits, work, memory))
         return runs
 
     def _solve(
@@ -160,7 +162,7 @@ class _Search:
                     sites=sites,
                     tested=runs[0].tested | runs[1].tested,
                     counts=_counts(variables, runs),
-                    clock=self.clock,
+                    work=self.work,
                     prefer=self.prefer,
                 )
                 solution = solve(problem)
@@ -178,8 +180,8 @@ class _Search:
     ) -> _Answer:
         """Run both sides with the values: what is reported is what these runs did."""
         arguments = {w.name: {**values, **self.cases}[w.name] for w in self.wanted}
-        clock = Clock(self.limits.seconds)
-        paths = [self._trace(data, arguments, clock) for data in (self.d1, self.d2)]
+        work = Work(self.limits.units, self.limits.events)
+        paths = [self._trace(data, arguments, work) for data in (self.d1, self.d2)]
         sites = sites or compared_sites(paths)
         counted = divergence(answers(paths[0], sites), answers(paths[1], sites))
         raised = [path.raised for path in paths if path.raised is not None]
@@ -195,6 +197,7 @@ class _Search:
             scales=_scales(paths),
             why=self._why(arguments, counted, solution, sites, runs),
             notes=(*notes, *(f"{place}: {note}" for note in (solution.notes if solution is not None else ()))),
+            scaling=frozenset(_scaled(runs)),
         )
         return _Answer(found, clean=not raised, followed=True)
 
@@ -218,12 +221,12 @@ class _Search:
             cases={w.name: len(w.cases) for w in self.wanted if w.kind == "cases"},
         )
 
-    def _trace(self, data: Any, arguments: Mapping[str, Any], clock: Clock) -> Path:
-        path = trace(lambda tracing: self.runner(tracing, data, arguments), self.limits, clock)
+    def _trace(self, data: Any, arguments: Mapping[str, Any], work: Work) -> Path:
+        path = trace(lambda tracing: self.runner(tracing, data, arguments), self.limits, work)
         if path.raised is None:
             return path
         # A library may refuse a watched number (`Decimal(threshold)`) and take the plain one.
-        plain = trace(lambda tracing: self.runner(tracing, data, arguments, watching=False), self.limits, clock)
+        plain = trace(lambda tracing: self.runner(tracing, data, arguments, watching=False), self.limits, work)
         return plain if plain.raised is None else path
 
     def _from_data(self, notes: tuple[str, ...]) -> _Answer:

@@ -7,15 +7,13 @@ import functools
 import inspect
 import os
 import sys
-import sysconfig
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
+from refutedp.tracing.users_code import is_library, module_of
+
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_LIBRARIES = tuple(
-    os.path.abspath(path) + os.sep for path in {sysconfig.get_path(k) for k in ("stdlib", "purelib", "platlib")}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +34,6 @@ class Site:
         return f"{os.path.basename(self.file)}:{self.line}"
 
 
-def is_library(file: str) -> bool:
-    """Whether a file belongs to the standard library or to an installed package."""
-    return file.startswith(_LIBRARIES) or file.startswith("<frozen")
-
-
 def asking_site() -> Site | None:
     """The test that is asking for a truth value now; None when C or library code asks (`sorted`, `max`).
 
@@ -48,13 +41,13 @@ def asking_site() -> Site | None:
     expression), or an element of an array comparison, which NumPy decides element by element.
     """
     frame = _user_frame(sys._getframe(1))
-    return None if frame is None else _site(frame.f_code, frame.f_lasti)
+    return None if frame is None or is_library(module_of(frame)) else _site(frame.f_code, frame.f_lasti)
 
 
 def location() -> str:
     """File and line of the user's code that is running now, for a sentence in a note."""
     frame = _user_frame(sys._getframe(1))
-    while frame is not None and is_library(frame.f_code.co_filename):
+    while frame is not None and is_library(module_of(frame)):
         frame = frame.f_back
     if frame is None:
         return "unknown line"
@@ -76,7 +69,7 @@ def raising_line(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if not file.startswith(_OWN) and not is_library(file):
+        if not file.startswith(_OWN) and not is_library(module_of(step.tb_frame)):
             line = f"{os.path.basename(file)}:{step.tb_lineno}"
         step = step.tb_next
     return line
@@ -90,8 +83,6 @@ def _user_frame(frame: FrameType | None) -> FrameType | None:
 
 @functools.lru_cache(maxsize=4096)
 def _site(code: CodeType, offset: int) -> Site | None:
-    if is_library(code.co_filename):
-        return None
     instructions = list(dis.get_instructions(code))
     at = next((i for i, instruction in enumerate(instructions) if instruction.offset == offset), None)
     if at is None:

@@ -76,11 +76,10 @@ def _least_noise(problem: Problem, encoding: Encoding, facts: list[Any]) -> list
     if not scales or not terms.linear(rules):
         return []
     optimiser = z3.Optimize(ctx=problem.context)
-    optimiser.set("timeout", 1 + problem.clock.left_ms() // 3)
     optimiser.add(*rules)
     total = z3.Sum(list(scales.values()))
     noise = optimiser.minimize(total)
-    if optimiser.check() != z3.sat:
+    if problem.work.check(optimiser, share=1 / 3) != z3.sat:
         return []
     infinite, value, epsilon = noise.lower_values()
     attained = terms.exact_of(infinite) == 0 and terms.exact_of(epsilon) == 0
@@ -106,8 +105,6 @@ def _optimise(problem: Problem, encoding: Encoding, facts: Sequence[Any]) -> _Be
     if not terms.linear(facts):
         return _enumerate(problem, encoding, facts)
     optimiser = z3.Optimize(ctx=problem.context)
-    # The rest of the time is for looking at pairs of paths, should the optimiser give up.
-    optimiser.set("timeout", 1 + problem.clock.left_ms() // 3)
     optimiser.set("priority", "lex")
     optimiser.add(*facts)
     for condition in encoding.diverging:
@@ -116,7 +113,8 @@ def _optimise(problem: Problem, encoding: Encoding, facts: Sequence[Any]) -> _Be
         optimiser.add_soft(condition, 1, "whole")
     noise = optimiser.minimize(encoding.noise) if encoding.scaled else None
     optimiser.add_soft(encoding.outputs_differ, 1, "outputs")
-    answer = optimiser.check()
+    # The rest of the work is for looking at pairs of paths, should the optimiser give up.
+    answer = problem.work.check(optimiser, share=1 / 3)
     if answer == z3.unsat:
         return None
     if answer == z3.unknown:
@@ -136,7 +134,7 @@ def _optimise(problem: Problem, encoding: Encoding, facts: Sequence[Any]) -> _Be
 
 
 def _enumerate(problem: Problem, encoding: Encoding, facts: Sequence[Any]) -> _Best | None:
-    """The feasible pair of paths with most divergence, one by one: `Optimize` does not keep its time on products."""
+    """The feasible pair of paths with most divergence, one by one: `Optimize` is slow with products."""
     tables = [[answers(path, problem.sites) for path in run] for run in (problem.first, problem.second)]
     pairs = [(i, j) for i in range(len(tables[0])) for j in range(len(tables[1]))]
     count = {(i, j): divergence(tables[0][i], tables[1][j]).diverging for i, j in pairs}
@@ -146,12 +144,11 @@ def _enumerate(problem: Problem, encoding: Encoding, facts: Sequence[Any]) -> _B
     best: list[Any] = []
     most = 0
     for i, j in sorted(pairs, key=lambda pair: -count[pair]):
-        if problem.clock.over or (best and count[i, j] < most):
+        if problem.work.over or (best and count[i, j] < most):
             break
-        solver.set("timeout", problem.clock.left_ms())
         solver.push()
         solver.add(*problem.first[i].condition, *problem.second[j].condition)
-        if solver.check() == z3.sat:
+        if problem.work.check(solver, linear=False) == z3.sat:
             best.append(z3.And(encoding.selectors[0][i], encoding.selectors[1][j]))
             most = count[i, j]
         solver.pop()

@@ -1,0 +1,1 @@
+"""What lifted, symbolic and noise-free runs share."""
