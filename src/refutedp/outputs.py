@@ -7,14 +7,27 @@ that a group of a few distinct rows stands for many runs; nothing downstream kee
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-Path: TypeAlias = tuple[str | int, ...]
+
+class OtherKey(msgspec.Struct, frozen=True):
+    """A key of a dict that is neither text nor a whole number, by what it prints as: `1.5` is not `'1.5'`."""
+
+    key: str
+
+    def __repr__(self) -> str:
+        return self.key
+
+
+Step: TypeAlias = str | int | OtherKey
+Path: TypeAlias = tuple[Step, ...]
 """Where a leaf sits in its output: `()` for a scalar, `(2,)` for `w[2]`, `("a", 0)` for `w["a"][0]`."""
 
 Kind: TypeAlias = Literal["bool", "int", "float", "str", "none"]
@@ -24,6 +37,9 @@ Array: TypeAlias = NDArray[Any]
 
 CATEGORICAL: frozenset[Kind] = frozenset({"bool", "str", "none"})
 NUMERIC: frozenset[Kind] = frozenset({"int", "float"})
+
+
+_SEQUENCES = frozenset({"list", "tuple", "ndarray", "set"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +62,7 @@ class Shape:
     @property
     def is_sequence(self) -> bool:
         """Whether the leaves come in an order: a list, tuple or array, but no dict, record or scalar."""
-        return self.length is not None and all(isinstance(path[0], int) for path in self.paths)
+        return self.length is not None and self.label.partition("(")[0].partition("[")[0] in _SEQUENCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,13 @@ class Outputs:
         return sum(group.size for group in self.groups)
 
 
+def step_order(step: Step) -> tuple[int, int, str]:
+    """Paths go by positions, then by names, then by other keys."""
+    if isinstance(step, int):
+        return 0, step, ""
+    return (1, 0, step) if isinstance(step, str) else (2, 0, step.key)
+
+
 def merge(parts: Iterable[Outputs]) -> Outputs:
     """All runs of `parts` as one, groups of the same shape joined, in order of first appearance."""
     by_shape: dict[Shape, list[Group]] = {}
@@ -108,13 +131,40 @@ def join(parts: Sequence[Outputs]) -> Outputs:
 def _join(shape: Shape, groups: list[Group]) -> Group:
     if len(groups) == 1:
         return groups[0]
-    columns = tuple(np.concatenate([g.columns[j] for g in groups]) for j in range(len(shape.kinds)))
+    rows = sum(g.rows for g in groups)
+    if rows < len(shape.kinds) and len({c.dtype for g in groups for c in g.columns}) == 1:
+        # Few rows of many leaves: columns that are cut from one table are looked at together.
+        columns = tuple(np.concatenate([np.array(g.columns) for g in groups], axis=1))
+    else:
+        columns = tuple(np.concatenate([g.columns[j] for g in groups]) for j in range(len(shape.kinds)))
     weights: NDArray[np.int64] | None = None
     if any(g.weights is not None for g in groups):
         weights = np.concatenate(
             [np.ones(g.rows, dtype=np.int64) if g.weights is None else g.weights for g in groups]
         )
-    return compress(Group(shape, sum(g.rows for g in groups), columns, weights))
+    return compress(Group(shape, rows, columns, weights))
+
+
+_FEW = 64
+"""Up to so many rows are compared one by one."""
+
+
+def _compress_few(group: Group) -> Group:
+    dtypes = {column.dtype for column in group.columns}
+    table = np.array(group.columns) if len(dtypes) == 1 and np.dtype(object) not in dtypes else None
+    if table is not None:
+        rows = list(map(tuple, table.T.tolist()))
+    else:
+        rows = list(zip(*(column.tolist() for column in group.columns), strict=True)) or [()] * group.rows
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for row, weight in zip(rows, [1] * group.rows if group.weights is None else group.weights.tolist(), strict=True):
+        counts[row] += weight
+    if len(counts) > group.rows // 2 + 1:
+        return group
+    first = [rows.index(row) for row in sorted(counts)]
+    weights = np.array([counts[rows[i]] for i in first], dtype=np.int64)
+    kept = (column[first] for column in group.columns) if table is None else table[:, first].copy()
+    return Group(group.shape, len(first), tuple(kept), weights)
 
 
 def compress(group: Group, *, at_most: int = 65_536) -> Group:
@@ -127,6 +177,8 @@ def compress(group: Group, *, at_most: int = 65_536) -> Group:
     """
     if "float" in group.shape.kinds or group.rows <= 1:
         return group
+    if group.rows <= _FEW:
+        return _compress_few(group)
     code = np.zeros(group.rows, dtype=np.int64)
     capacity = 1
     for column in group.columns:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from refutedp import UnsupportedOutputError
 from refutedp.outputs import Group, compress, merge
-from refutedp.sampling.encode import Raised, _walk_array, encode, shape_of
+from refutedp.sampling.encode import Raised, _Walk, encode, shape_of
 from refutedp.sampling.scalar import encode_array
 
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.none())
@@ -146,8 +146,8 @@ def test_compress_keeps_the_multiset(rows):
 def test_arrays_are_encoded_as_if_they_were_walked(dtype, dimensions):
     rng = np.random.default_rng(0)
     arrays = [rng.integers(0, 2, dimensions).astype(dtype) for _ in range(5)]
-    leaves = []
-    label = _walk_array(arrays[0], (), leaves)
+    walk = _Walk()
+    label, leaves = walk._array(arrays[0], ()), walk.leaves
     shape, values = shape_of(arrays[0])
     assert (shape.label, shape.paths, shape.kinds) == (label, *(tuple(leaf[i] for leaf in leaves) for i in (0, 1)))
     assert shape.length == (dimensions[0] if dimensions else None)

@@ -80,7 +80,7 @@ def test_every_run_is_visited_once(name):
     for lift in lifts_of(found):
         seen = np.zeros(noise.n, dtype=int)
 
-        def see(ids: Any, output: Any, n: int, seen: np.ndarray = seen) -> None:
+        def see(ids: Any, output: Any, n: int, _: Any, seen: np.ndarray = seen) -> None:
             where = np.arange(noise.n) if ids is None else ids
             assert len(where) == n
             seen[where] += 1
@@ -94,7 +94,7 @@ def test_twins_differ_by_their_inputs_alone():
     noise, rng, outputs = SharedNoise(1000), np.random.default_rng(3), []
     for query in (5.0, 2.0):
         lift = Lift(described, [query], {})
-        lift.visit(rng, noise.n, lambda ids, output, n: outputs.append(output.values()), noise)
+        lift.visit(rng, noise.n, lambda ids, output, n, _: outputs.append(output.values()), noise)
     np.testing.assert_allclose(outputs[0] - outputs[1], 3.0, rtol=1e-12)
     assert len(np.unique(outputs[0])) == 1000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -22,7 +22,7 @@ from refutedp.events.features import (
 )
 from refutedp.events.leaks import Has, LastDigit, Magnitude, Residue
 from refutedp.events.shared import Difference, Spread
-from refutedp.outputs import CATEGORICAL, NUMERIC, Array, Group, Path, Shape
+from refutedp.outputs import CATEGORICAL, NUMERIC, Array, Group, Path, Shape, Step, step_order
 
 Feature: TypeAlias = (
     Value
@@ -42,6 +42,9 @@ Feature: TypeAlias = (
     | Spread
 )
 
+MANY_LEAVES = 100_000
+"""Where the shapes of outputs have more leaves in all, only types, lengths and a few values are looked at."""
+FEW_COORDINATES = 4
 MOST_COORDINATES = 40
 """Coordinates looked at one by one; means, extremes and counts still see the whole output."""
 FEW_DECIMALS = 6
@@ -67,23 +70,28 @@ def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) 
     if len(containers) > 1 and len({(shape.paths, shape.kinds) for shape in containers}) > 1:
         found.append(Form())
     paths = list(dict.fromkeys(path for shape in shapes for path in shape.paths))
-    found += [Value(path) for path in sorted(paths, key=_path_order)[:MOST_COORDINATES]]
+    many = _leaves(shapes) > MANY_LEAVES
+    found += [Value(path) for path in sorted(paths, key=_path_order)[: FEW_COORDINATES if many else MOST_COORDINATES]]
     if len(lengths) > 1:
         found.append(Last())
+    if many:
+        return found
     if any(sum(kind in NUMERIC for kind in shape.kinds) > 1 for shape in containers):
         found += [Statistic(name) for name in ("mean", "min", "max")]
     if any(len(shape.kinds) > 1 for shape in containers):
         found += [Count(value) for value in _categories(groups)]
         found += [Hamming(reference) for reference in references[:1] if len(reference) > 1]
         further += [Hamming(reference) for reference in references[1:] if len(reference) > 1]
-        found += [Has(key) for key in _keys_that_vary(containers)[:MOST_COORDINATES]]
-    found += [Special(path) for path in _nonfinite(groups)[:MOST_COORDINATES]]
+    found += [Has(key) for key in _keys_that_vary(containers)[:MOST_COORDINATES]]
+    found += _special(groups)[:MOST_COORDINATES]
     found += [Residue(m, path) for path in _integers(groups)[:MOST_SUBTLE] for m in MODULI]
     return found + further
 
 
 def subtle_features(groups: list[Group]) -> list[Feature]:
     """Features that cost as much as the runs: looked at on few runs, and on all only if they show something."""
+    if _leaves({group.shape for group in groups}) > MANY_LEAVES:
+        return []
     floats = _paths(groups, "float")[:MOST_SUBTLE]
     found: list[Feature] = [Magnitude(path) for path in floats if _has_both_signs(path, groups)]
     numbers = sorted({*_paths(groups, "float"), *_paths(groups, "int")}, key=_path_order)[: MOST_SUBTLE + 1]
@@ -96,8 +104,8 @@ def rounding_features(groups: list[Group]) -> list[Feature]:
 
     Outputs that the mechanism itself rounded to some decimals have last digits that tell no more than their size.
     """
-    nonfinite = _nonfinite(groups)
-    paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in nonfinite]
+    special = {feature.path for feature in _special(groups)}
+    paths = [path for path in _paths(groups, "float")[:MOST_SUBTLE] if path not in special]
     return [LastDigit(path) for path in paths if not all(_has_few_decimals(path, group) for group in groups)]
 
 
@@ -126,15 +134,22 @@ def _on_a_grid(values: Array) -> bool:
         return bool(((np.round(values, FEW_DECIMALS) == values) | whole).all())
 
 
+def _leaves(shapes: Iterable[Shape]) -> int:
+    return sum(len(shape.paths) for shape in shapes)
+
+
 def _paths(groups: list[Group], kind: str) -> list[Path]:
-    found = (p for g in groups for p, k in zip(g.shape.paths, g.shape.kinds, strict=True) if k == kind)
-    return sorted(dict.fromkeys(found), key=_path_order)
+    shapes = {(group.shape.paths, group.shape.kinds) for group in groups}
+    found = (p for paths, kinds in shapes for p, k in zip(paths, kinds, strict=True) if k == kind)
+    return sorted(set(found), key=_path_order)
 
 
 def _integers(groups: list[Group]) -> list[Path]:
     """Integer leaves with enough values for a residue to say something new."""
-    found = []
-    for path in _paths(groups, "int"):
+    found: list[Path] = []
+    for path in _paths(groups, "int")[:MOST_COORDINATES]:
+        if len(found) == MOST_SUBTLE:
+            break
         columns = [Value(path).column(group) for group in groups]
         values = [np.unique(c) for c in columns if isinstance(c, np.ndarray) and c.dtype == np.int64]
         if values and len(np.unique(np.concatenate(values))) > 2 * max(MODULI):
@@ -142,14 +157,14 @@ def _integers(groups: list[Group]) -> list[Path]:
     return found
 
 
-def _keys_that_vary(containers: list[Shape]) -> list[str | int]:
+def _keys_that_vary(containers: list[Shape]) -> list[Step]:
     sets = [frozenset(path[0] for path in shape.paths) for shape in containers if not shape.is_sequence]
     everywhere = frozenset.intersection(*sets) if sets else frozenset()
-    return sorted(frozenset.union(*sets) - everywhere, key=str) if sets else []
+    return sorted(frozenset.union(*sets) - everywhere, key=step_order) if sets else []
 
 
-def _path_order(path: Path) -> tuple[tuple[str, int, str], ...]:
-    return tuple(("", step, "") if isinstance(step, int) else ("s", 0, step) for step in path)
+def _path_order(path: Path) -> tuple[tuple[int, int, str], ...]:
+    return tuple(map(step_order, path))
 
 
 def _categories(groups: list[Group]) -> list[Scalar]:
@@ -159,7 +174,7 @@ def _categories(groups: list[Group]) -> list[Scalar]:
     for group in groups:
         if group.shape.length is None:
             continue
-        for kind, column in zip(group.shape.kinds, group.columns, strict=True):
+        for kind, column in list(zip(group.shape.kinds, group.columns, strict=True))[:MOST_COORDINATES]:
             if kind == "none":
                 seen[("none", None)] = None
             elif kind in CATEGORICAL or (kind == "int" and column.dtype == np.int64):
@@ -180,15 +195,18 @@ def _distinct(column: Array) -> list[Scalar]:
     return np.unique(column).tolist()  # type: ignore[no-any-return]
 
 
-def _nonfinite(groups: list[Group]) -> list[Path]:
-    found: dict[Path, None] = {}
-    for group in groups:
-        for path, kind, column in zip(group.shape.paths, group.shape.kinds, group.columns, strict=True):
-            if (
-                kind == "float"
-                and path not in found
-                and not np.isfinite(column.sum())
-                and not np.isfinite(column).all()
-            ):
-                found[path] = None
+def _special(groups: list[Group]) -> list[Special]:
+    """What there is to ask of floats that are not finite, or that are -0.0."""
+    found: dict[Special, None] = {}
+    with np.errstate(all="ignore"):
+        for group in groups:
+            for path, kind, column in zip(group.shape.paths, group.shape.kinds, group.columns, strict=True):
+                if kind != "float":
+                    continue
+                # A finite sum has finite terms, and is found faster.
+                if not np.isfinite(column.sum()) and not np.isfinite(column).all():
+                    found[Special(path)] = None
+                zeros = column == 0
+                if zeros.any() and np.signbit(column[zeros]).any():
+                    found[Special(path, zeros=True)] = None
     return list(found)

@@ -6,12 +6,14 @@ feature has no meaning for that shape; an output without the feature lies in no 
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 
-from refutedp.outputs import NUMERIC, Array, Group, Path
+from refutedp.outputs import NUMERIC, Array, Group, Path, Step
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -47,15 +49,21 @@ class Value(BaseFeature, frozen=True, tag="value"):
 
     def column(self, group: Group) -> Array | Scalar:
         """The leaf's column; None where the shape has no such leaf or the leaf is None."""
-        try:
-            leaf = group.shape.paths.index(self.path)
-        except ValueError:
+        leaf = _place_of(self.path, group.shape.paths)
+        if leaf is None:
             return None
         return None if group.shape.kinds[leaf] == "none" else group.columns[leaf]
 
     def words(self) -> str:
         """How a programmer would write it."""
         return "the output" if not self.path else "output" + "".join(f"[{step!r}]" for step in self.path)
+
+
+def _place_of(path: Path, paths: tuple[Path, ...]) -> int | None:
+    # Most outputs are flat, and many are long.
+    if len(path) == 1 and isinstance(path[0], int) and path[0] < len(paths) and paths[path[0]] == path:
+        return path[0]
+    return paths.index(path) if path in paths else None
 
 
 class Last(BaseFeature, frozen=True, tag="last"):
@@ -98,7 +106,9 @@ class Type(BaseFeature, frozen=True, tag="type"):
     def equals(self, value: Scalar) -> str | None:
         """What happened, as a person would say it."""
         raised = str(value).removeprefix("raises ")
-        return f"the mechanism raises {raised}" if raised != value else f"the output is a {value}"
+        if raised != value:
+            return f"the mechanism raises {raised}"
+        return f"the output is {'an' if str(value)[:1].lower() in 'aeiou' else 'a'} {value}"
 
 
 class Form(BaseFeature, frozen=True, tag="form"):
@@ -109,16 +119,32 @@ class Form(BaseFeature, frozen=True, tag="form"):
         shape = group.shape
         if shape.error or shape.length is None:
             return None
-        named = any(isinstance(step, str) for path in shape.paths for step in path)
-        parts = [
-            f"{'.'.join(map(str, path))}: {kind}" if named else kind
-            for path, kind in zip(shape.paths, shape.kinds, strict=True)
-        ]
+        flat = shape.label in ("list", "tuple", "ndarray")
+        named = not flat and any(not isinstance(step, int) for path in shape.paths for step in path)
+        if named:
+            parts = [
+                f"{'.'.join(map(_step_text, path))}: {kind}"
+                for path, kind in zip(shape.paths, shape.kinds, strict=True)
+            ]
+        else:
+            parts = []
+            for kind, same in groupby(shape.kinds):
+                count = len(list(same))
+                parts += [kind] * count if count <= _WRITTEN_OUT else [f"{count} × {kind}"]
         return f"{shape.label}[{', '.join(parts)}]"
 
     def words(self) -> str:
         """How a person would say it."""
         return "the form of the output"
+
+
+_WRITTEN_OUT = 8
+"""So many parts of one type are written out; more are counted."""
+
+
+def _step_text(step: Step) -> str:
+    """Names as they are; other keys as Python writes them, so that 1 is not '1'."""
+    return step if isinstance(step, str) and step.isidentifier() else repr(step)
 
 
 class Count(BaseFeature, frozen=True, tag="count"):
@@ -138,6 +164,9 @@ class Count(BaseFeature, frozen=True, tag="count"):
         if group.shape.length is None:
             return None
         total: Array | int = 0
+        table = _table(group)
+        if table is not None:
+            return (table == self.value).sum(axis=0) if group.shape.kinds[0] == _kind_of(self.value) else 0
         for kind, column in zip(group.shape.kinds, group.columns, strict=True):
             if kind == "none":
                 total = total + int(self.value is None)
@@ -175,6 +204,11 @@ class Hamming(BaseFeature, frozen=True, tag="hamming"):
         if not group.shape.is_sequence or "float" in group.shape.kinds:
             return None
         total: Array | int = abs(len(self.reference) - len(group.columns))
+        table = _table(group)
+        if table is not None:
+            alike, wanted = _as_arrays(self.reference[: len(table)], group.shape.kinds[0])
+            same = (table[: len(wanted)] == wanted) & alike
+            return np.asarray(total + np.count_nonzero(~same, axis=0))
         for value, kind, column in zip(self.reference, group.shape.kinds, group.columns, strict=False):
             if kind != _kind_of(value):
                 total = total + 1
@@ -199,6 +233,9 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
         numbers = [c for kind, c in zip(group.shape.kinds, group.columns, strict=True) if kind in NUMERIC]
         if not numbers:
             return None
+        table = _table(group)
+        if table is not None:
+            return _of_table(self.name, table)
         numbers = [as_floats(column) for column in numbers]
         total = numbers[0]
         if len(numbers) == 1:
@@ -223,6 +260,43 @@ class Statistic(BaseFeature, frozen=True, tag="statistic"):
     def equals(self, value: Scalar) -> str | None:
         """A whole number without the point that its column has."""
         return f"{self.words()} = {plain(value)}"
+
+
+def _table(group: Group) -> Array | None:
+    """The leaves of few rows of many numbers as one array, a row for each leaf; None where columns serve better."""
+    columns = group.columns
+    if len(columns) < _MANY or group.rows > len(columns):
+        return None
+    # Columns of one kind were cut from one table, if they were made together.
+    table = columns[0].base
+    if table is not None and table.shape == (len(columns), group.rows):
+        return table if table.dtype in _NUMBERS else None
+    dtypes = {column.dtype for column in columns}
+    return np.array(columns) if len(dtypes) == 1 and dtypes <= _NUMBERS else None
+
+
+_NUMBERS = {np.dtype(np.int64), np.dtype(np.float64)}
+
+
+@lru_cache(maxsize=64)
+def _as_arrays(reference: tuple[Scalar, ...], kind: str) -> tuple[Array, Array]:
+    """Which values are of this kind, and the values, each a row."""
+    alike = [_kind_of(value) == kind for value in reference]
+    wanted = [value if same else 0 for value, same in zip(reference, alike, strict=True)]
+    return np.array(alike, dtype=np.bool_)[:, None], np.array(wanted)[:, None]
+
+
+_MANY = 64
+"""Leaves from which on few rows are worth a table."""
+
+
+def _of_table(name: str, table: Array) -> Array:
+    numbers = table.astype(np.float64, copy=False)
+    with np.errstate(all="ignore"):
+        if name == "mean":
+            # One after the other, as columns are added: sums depend on the order.
+            return np.asarray(np.cumsum(numbers, axis=0)[-1] / len(numbers))
+        return np.asarray(numbers.min(axis=0) if name == "min" else numbers.max(axis=0))
 
 
 def as_floats(column: Array) -> Array:
@@ -258,15 +332,18 @@ def plain(value: Scalar) -> str:
 
 
 class Special(BaseFeature, frozen=True, tag="special"):
-    """Whether a float is finite, nan, inf or -inf."""
+    """Whether a float is finite, nan, inf or -inf; with `zeros`, whether it is -0.0, which equals 0.0."""
 
     path: Path = ()
+    zeros: bool = False
 
     def column(self, group: Group) -> Array | Scalar:
         """A name a row."""
         leaf = Value(self.path).column(group)
         if not isinstance(leaf, np.ndarray) or leaf.dtype != np.float64:
             return None
+        if self.zeros:
+            return np.asarray(np.array(["not -0.0", "-0.0"], dtype=object)[((leaf == 0) & np.signbit(leaf)) * 1])
         names = np.array(["finite", "nan", "inf", "-inf"], dtype=object)
         code = np.isnan(leaf) * 1 + np.isposinf(leaf) * 2 + np.isneginf(leaf) * 3
         return np.asarray(names[code])

@@ -8,8 +8,10 @@ import msgspec
 import numpy as np
 
 from refutedp.events.features import BaseFeature, Scalar, Value
-from refutedp.outputs import Array, Group, Path
+from refutedp.outputs import Array, Group, Path, Step
 
+LARGEST_DIGIT = 1023
+"""No float has a last binary digit beyond."""
 NO_LAST_DIGIT = 5000
 """Stands for the last binary digit of zero, which is a multiple of everything; inf and nan have no digits."""
 
@@ -56,9 +58,9 @@ class LastDigit(BaseFeature, frozen=True, tag="last_digit"):
         name = Value(self.path).words()
         parts = []
         if low is not None:
-            parts.append(f"a multiple of 2^{low:g}")
+            parts.append("zero or not finite" if low > LARGEST_DIGIT else f"a multiple of 2^{low:g}")
         if high is not None:
-            parts.append(f"no multiple of 2^{high:g}")
+            parts.append("finite and not zero" if high > LARGEST_DIGIT else f"no multiple of 2^{high:g}")
         return f"{name} is {' and '.join(parts)}"
 
     def equals(self, value: Scalar) -> str | None:
@@ -115,7 +117,7 @@ def reads_digits(event: Any) -> bool:
 class Has(BaseFeature, frozen=True, tag="has"):
     """Whether a dict or record has this key."""
 
-    key: str | int
+    key: Step
 
     def column(self, group: Group) -> Array | Scalar:
         """One truth value a shape."""

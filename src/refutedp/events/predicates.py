@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from refutedp.events.catalogue import Feature
 from refutedp.events.features import Scalar, as_floats
-from refutedp.outputs import Array, Group
+from refutedp.outputs import Array, Group, Path, Shape
 
 Mask: TypeAlias = NDArray[np.bool_] | bool
 Columns: TypeAlias = dict[Feature, Array | Scalar]
@@ -142,14 +142,17 @@ def _number(value: float) -> str:
 
 
 class Exactly(_Event, frozen=True, tag="exactly"):
-    """The whole output, leaf by leaf."""
+    """The whole output, leaf by leaf; of an output with containers in it, `paths` say where each leaf is."""
 
     label: str
     leaves: tuple[Scalar, ...]
+    paths: tuple[Path, ...] | None = None
 
     def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows equal to the output in every leaf."""
         if group.shape.label != self.label or len(group.columns) != len(self.leaves):
+            return False
+        if self.paths is not None and group.shape.paths != self.paths:
             return False
         found: Mask = True
         for kind, column, leaf in zip(group.shape.kinds, group.columns, self.leaves, strict=True):
@@ -160,7 +163,30 @@ class Exactly(_Event, frozen=True, tag="exactly"):
         """The sentence."""
         if len(self.leaves) == 1 and self.label not in ("list", "tuple", "ndarray"):
             return f"the output = {self.leaves[0]!r}"
-        return f"the output = [{', '.join(repr(leaf) for leaf in self.leaves)}]"
+        if self.paths is None:
+            return f"the output = [{', '.join(repr(leaf) for leaf in self.leaves)}]"
+        return f"the output = {nested(dict(zip(self.paths, self.leaves, strict=True)))!r}"
+
+
+def paths_of(shape: Shape) -> tuple[Path, ...] | None:
+    """Where the leaves are, if the type of the output does not say so: in containers, or under keys."""
+    flat = shape.paths == ((),) or shape.paths == tuple((i,) for i in range(len(shape.paths)))
+    return None if flat else shape.paths
+
+
+def nested(leaves: dict[Path, Scalar]) -> Any:
+    """Lists and dicts that have these leaves at these places.
+
+    >>> nested({(0,): True, (1, "a"): 2})
+    [True, {'a': 2}]
+    """
+    if set(leaves) == {()}:
+        return leaves[()]
+    inner: dict[Any, dict[Path, Scalar]] = {}
+    for path, leaf in leaves.items():
+        inner.setdefault(path[0], {})[path[1:]] = leaf
+    made = {step: nested(rest) for step, rest in inner.items()}
+    return list(made.values()) if all(isinstance(step, int) for step in made) else made
 
 
 class Both(_Event, frozen=True, tag="both"):

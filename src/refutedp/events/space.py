@@ -17,10 +17,10 @@ from refutedp.events.catalogue import Feature, features_for
 from refutedp.events.edges import edges_of, repeated_numbers
 from refutedp.events.features import Scalar, Value
 from refutedp.events.numbers import Hits
-from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
+from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval, paths_of
 from refutedp.events.sides import Sides
 from refutedp.events.tables import NumberTable, Signature, ValueTable, signature, tabulate
-from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Outputs
+from refutedp.outputs import CATEGORICAL, NUMERIC, Group, Outputs, Shape
 
 MOST_VALUES = 2048
 """Distinct values of a categorical or integer feature that are looked at one by one."""
@@ -28,6 +28,8 @@ MOST_UNION = 64
 """Features with at most this many values also offer unions of values, ranked by likelihood ratio."""
 MOST_ENDS = 40
 """Ends of two-sided intervals, of which there are quadratically many: a coarser grid than for one-sided ones."""
+LARGEST = 10**300
+"""Integers beyond are no ends of intervals, for they are no floats."""
 MOST_CASES = 32
 """Categorical events, the most frequent ones, that are combined with numeric events."""
 LEAST_CASE = 10
@@ -85,7 +87,10 @@ def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Ite
     elif isinstance(table, ValueTable) and len(table.values) > 1:
         values = table.values
         yield Family(table.x, table.y, len(values), lambda i: Equals(feature, values[i]))
-        if all(isinstance(v, int) and not isinstance(v, bool) for v in values) and len(values) > 2:
+        if (
+            all(isinstance(v, int) and not isinstance(v, bool) and abs(v) < LARGEST for v in values)
+            and len(values) > 2
+        ):
             yield _integer_intervals(feature, table)
         if 2 < len(values) <= MOST_UNION:
             yield from _unions(feature, table)
@@ -169,20 +174,29 @@ def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
         yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), 2 ** min(len(ranked), 24), build)
 
 
+LONGEST_WHOLE = 256
+"""Outputs of more leaves are not compared as a whole: nobody could read such an event."""
+
+
 def _whole_outputs(first: Outputs, second: Outputs) -> Iterator[Family]:
     """Each whole output of several leaves, where outputs repeat."""
-    hits: dict[tuple[str, tuple[Scalar, ...]], list[int]] = {}
+    hits: dict[tuple[Shape, tuple[Scalar, ...]], list[int]] = {}
     for side, outputs in enumerate((first, second)):
         for group in outputs.groups:
-            if group.weights is None or len(group.columns) < 2 or "float" in group.shape.kinds:
+            if group.weights is None or "float" in group.shape.kinds or not 2 <= len(group.columns) <= LONGEST_WHOLE:
                 continue
             rows = zip(*(_leaves(group, j) for j in range(len(group.columns))), strict=True)
             for leaves, weight in zip(rows, group.weights.tolist(), strict=True):
-                hits.setdefault((group.shape.label, leaves), [0, 0])[side] += weight
+                hits.setdefault((group.shape, leaves), [0, 0])[side] += weight
     if hits:
         keys = list(hits)
         table = np.array([hits[key] for key in keys], dtype=np.int64)
-        yield Family(table[:, 0], table[:, 1], len(keys), lambda i: Exactly(*keys[i]))
+
+        def build(i: int) -> Event:
+            shape, leaves = keys[i]
+            return Exactly(shape.label, leaves, paths_of(shape))
+
+        yield Family(table[:, 0], table[:, 1], len(keys), build)
 
 
 def _leaves(group: Group, leaf: int) -> list[Scalar]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refutedp.errors import UnsupportedOutputError
-from refutedp.outputs import Array, Group, Kind, Outputs, Path, Shape, compress
+from refutedp.outputs import Array, Group, Kind, OtherKey, Outputs, Path, Shape, Step, compress, step_order
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +45,12 @@ _PLAIN: dict[type, tuple[str, Kind]] = {
 _PLAIN_DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 _ARRAY_KINDS: dict[str, Kind] = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 _PLAIN_LABELS = frozenset(label for label, _ in _PLAIN.values())
+_MANY = 16
+"""Leaves of one kind from which on one array is made of all."""
+_DTYPES: dict[Kind, type] = {"bool": np.bool_, "int": np.int64, "float": np.float64}
 _MOST_LEAVES = 100_000
+_DEEPEST = 32
+"""Levels of containers in containers that are looked into."""
 _FEW_LEAVES = 1_000
 """The shapes of arrays with so many values are kept."""
 _OPAQUE = (types.ModuleType, types.FunctionType, types.GeneratorType, np.random.Generator, Exception)
@@ -62,8 +67,14 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
         return Shape(output.error, (), (), error=True), []
     if _is_plain_array(output):
         return _array_shape(output.dtype.kind, output.shape), output.ravel().tolist()
-    leaves: list[_Leaf] = []
-    label = _walk(output, (), leaves)
+    kind = type(output)
+    if (kind is list or kind is tuple) and len(output) <= _MOST_LEAVES:
+        kinds = tuple(map(type, output))
+        if _PLAIN.keys() >= set(kinds):
+            return _flat_shape("list" if kind is list else "tuple", kinds), list(output)
+    walk = _Walk()
+    label = walk.into(output, ())
+    leaves = walk.leaves
     if len(leaves) > _MOST_LEAVES:
         raise UnsupportedOutputError(
             f"the mechanism returned an output with {len(leaves)} values; "
@@ -85,72 +96,99 @@ def _array_shape(kind: str, dimensions: tuple[int, ...]) -> Shape:
     return Shape("ndarray", paths, (_ARRAY_KINDS[kind],) * len(paths), dimensions[0] if dimensions else None)
 
 
+@functools.lru_cache(maxsize=4096)
+def _flat_shape(label: str, types: tuple[type, ...]) -> Shape:
+    """The shape of a list or tuple of scalars; shapes of long ones are made often, and share their paths."""
+    while len(_PLACES) < len(types):
+        _PLACES.append((len(_PLACES),))
+    return Shape(label, tuple(_PLACES[: len(types)]), tuple(_PLAIN[kind][1] for kind in types), len(types))
+
+
+_PLACES: list[tuple[int]] = []
+
+
 def _has_length(output: Any) -> bool:
     if isinstance(output, np.ndarray):
         return output.ndim > 0
     return isinstance(output, (list, tuple, dict, set, frozenset))
 
 
-def _walk(value: Any, path: Path, leaves: list[_Leaf]) -> str:
-    """Append the leaves under `value`; return its label, with the labels of inner containers in brackets."""
-    plain = _PLAIN.get(type(value))
-    if plain is not None:
-        label, kind = plain
-        leaves.append(_Leaf(path, kind, value))
+class _Walk:
+    """Collects the leaves of one output."""
+
+    def __init__(self) -> None:
+        self.leaves: list[_Leaf] = []
+        self._above: list[int] = []
+        """What the value that is looked at lies in."""
+
+    def into(self, value: Any, path: Path) -> str:
+        """Append the leaves under `value`; return its label, with the labels of inner containers in brackets."""
+        plain = _PLAIN.get(type(value))
+        if plain is not None:
+            label, kind = plain
+            self.leaves.append(_Leaf(path, kind, value))
+            return label
+        if len(self._above) > _DEEPEST or id(value) in self._above:
+            raise UnsupportedOutputError(
+                f"the mechanism returned an output that holds itself, or is nested deeper than {_DEEPEST} levels: "
+                "return something flatter"
+            )
+        self._above.append(id(value))
+        try:
+            return self._inside(value, path)
+        finally:
+            self._above.pop()
+
+    def _inside(self, value: Any, path: Path) -> str:
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        for matches, children in _CONTAINERS:
+            if matches(value):
+                label, items = children(value)
+                return _labelled(label, [self.into(item, (*path, key)) for key, item in items])
+        inner = self._attributes(value, path)
+        if inner:
+            return _labelled(type(value).__name__, inner)
+        label, kind, plain_value = _odd_scalar(value)
+        self.leaves.append(_Leaf(path, kind, plain_value))
         return label
-    if isinstance(value, np.ndarray):
-        return _walk_array(value, path, leaves)
-    for matches, children in _CONTAINERS:
-        if matches(value):
-            label, items = children(value)
-            inner = [_walk(item, (*path, key), leaves) for key, item in items]
-            special = [name for name in inner if name not in _PLAIN_LABELS]
-            return f"{label}({','.join(special)})" if special else label
-    attributes = _visible_attributes(value)
-    if attributes:
-        inner = [_walk(item, (*path, key), leaves) for key, item in attributes]
-        special = [name for name in inner if name not in _PLAIN_LABELS]
-        name = type(value).__name__
-        return f"{name}({','.join(special)})" if special else name
-    label, kind, plain_value = _odd_scalar(value)
-    leaves.append(_Leaf(path, kind, plain_value))
-    return label
+
+    def _array(self, array: Array, path: Path) -> str:
+        # A matrix stays one however it is reshaped.
+        array = np.asarray(array)
+        if array.dtype == object:
+            return f"ndarray({self.into(array.tolist(), path)})"
+        if array.dtype.kind == "c":
+            array = np.stack([array.real, array.imag], axis=-1)
+        kind = _ARRAY_KINDS.get(array.dtype.kind)
+        if kind is None:
+            raise UnsupportedOutputError(
+                f"the mechanism returned an array of dtype {array.dtype}, which RefuteDP cannot compare: "
+                "return numbers, booleans or strings"
+            )
+        flat = array.ravel().tolist()
+        for index, value in zip(np.ndindex(array.shape), flat, strict=True):
+            self.leaves.append(_Leaf((*path, *index), kind, value))
+        return "ndarray" if array.dtype in _PLAIN_DTYPES or kind == "str" else f"ndarray[{array.dtype}]"
+
+    def _attributes(self, value: Any, path: Path) -> list[str]:
+        """Labels of the public attributes that can be compared: what a fitted model learned, for example."""
+        if isinstance(value, (enum.Enum, type, *_OPAQUE)) or not hasattr(value, "__dict__"):
+            return []
+        inner = []
+        for name, item in sorted(vars(value).items()):
+            if not name.startswith("_"):
+                before = len(self.leaves)
+                try:
+                    inner.append(self.into(item, (*path, name)))
+                except UnsupportedOutputError:
+                    del self.leaves[before:]
+        return inner
 
 
-def _walk_array(array: Array, path: Path, leaves: list[_Leaf]) -> str:
-    # A matrix stays one however it is reshaped.
-    array = np.asarray(array)
-    if array.dtype == object:
-        inner = _walk(array.tolist(), path, leaves)
-        return f"ndarray({inner})"
-    if array.dtype.kind == "c":
-        array = np.stack([array.real, array.imag], axis=-1)
-    kind = _ARRAY_KINDS.get(array.dtype.kind)
-    if kind is None:
-        raise UnsupportedOutputError(
-            f"the mechanism returned an array of dtype {array.dtype}, which RefuteDP cannot compare: "
-            "return numbers, booleans or strings"
-        )
-    flat = array.ravel().tolist()
-    indices = np.ndindex(array.shape)
-    for index, value in zip(indices, flat, strict=True):
-        leaves.append(_Leaf((*path, *index), kind, value))
-    return "ndarray" if array.dtype in _PLAIN_DTYPES or kind == "str" else f"ndarray[{array.dtype}]"
-
-
-def _visible_attributes(value: Any) -> list[tuple[str, Any]]:
-    """The public attributes of an object whose contents can be compared: what a fitted model learned, for example."""
-    if isinstance(value, (enum.Enum, type, *_OPAQUE)) or not hasattr(value, "__dict__"):
-        return []
-    found = []
-    for name, item in sorted(vars(value).items()):
-        if not name.startswith("_"):
-            try:
-                _walk(item, (), [])
-            except UnsupportedOutputError:
-                continue
-            found.append((name, item))
-    return found
+def _labelled(label: str, inner: list[str]) -> str:
+    special = [name for name in inner if name not in _PLAIN_LABELS]
+    return f"{label}({','.join(special)})" if special else label
 
 
 def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
@@ -166,7 +204,7 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
     if isinstance(value, str):
         return label, "str", str(value)
     if isinstance(value, (bytes, bytearray)):
-        return label, "str", bytes(value).decode("latin-1")
+        return label, "str", repr(bytes(value))
     if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
         return label, "str", str(value)
     raise UnsupportedOutputError(
@@ -175,19 +213,32 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
     )
 
 
-_Children = Callable[[Any], tuple[str, list[tuple[str | int, Any]]]]
+_Children = Callable[[Any], tuple[str, list[tuple[Step, Any]]]]
 
 
-def _items(value: Any) -> list[tuple[str | int, Any]]:
+def _items(value: Any) -> list[tuple[Step, Any]]:
     return list(enumerate(value))
 
 
-def _dict_items(value: dict[Any, Any]) -> list[tuple[str | int, Any]]:
-    pairs = [(key if isinstance(key, (str, int)) else repr(key), item) for key, item in value.items()]
-    return sorted(pairs, key=lambda pair: (str(type(pair[0])), pair[0]))
+def _dict_items(value: dict[Any, Any]) -> list[tuple[Step, Any]]:
+    pairs = [(step_to(key), item) for key, item in dict.items(value)]
+    return sorted(pairs, key=lambda pair: step_order(pair[0]))
 
 
-def _set_items(value: set[Any]) -> list[tuple[str | int, Any]]:
+def step_to(key: Any) -> Step:
+    """The step of a path that leads to a key: itself if it is text or a whole number, else what it prints as.
+
+    >>> step_to("1.5"), step_to(1.5), step_to(np.int64(3)), step_to((1, 2))
+    ('1.5', 1.5, 3, (1, 2))
+    >>> step_to("1.5") == step_to(1.5)
+    False
+    """
+    if isinstance(key, np.generic):
+        key = key.item()
+    return key if type(key) in (str, int) else OtherKey(repr(key))
+
+
+def _set_items(value: set[Any]) -> list[tuple[Step, Any]]:
     return list(enumerate(sorted(value, key=lambda item: (type(item).__name__, str(item), repr(item)))))
 
 
@@ -236,9 +287,9 @@ def encode(results: Sequence[Any]) -> Outputs:
             by_leaf = np.stack(rows, axis=-1).reshape(-1, len(rows))
             _add(groups, order, Group(shape, len(rows), tuple(by_leaf)))
         else:
-            _add(groups, order, _group(shape, [(row,) for row in rows] if len(key) == 1 else rows))
+            _add(groups, order, group_rows(shape, [(row,) for row in rows] if len(key) == 1 else rows))
     for shape, leaf_rows in slow.items():
-        _add(groups, order, _group(shape, leaf_rows))
+        _add(groups, order, group_rows(shape, leaf_rows))
     return Outputs(tuple(compress(groups[shape]) for shape in order))
 
 
@@ -267,7 +318,15 @@ def _add(groups: dict[Shape, Group], order: list[Shape], group: Group) -> None:
     groups[group.shape] = Group(group.shape, known.rows + group.rows, columns)
 
 
-def _group(shape: Shape, rows: Sequence[Sequence[Any]]) -> Group:
+def group_rows(shape: Shape, rows: Sequence[Sequence[Any]]) -> Group:
+    """Rows of leaves as columns."""
+    kinds = set(shape.kinds)
+    if len(shape.kinds) >= _MANY and len(kinds) == 1 and kinds <= _DTYPES.keys():
+        try:
+            table: Array = np.array(rows, dtype=_DTYPES[shape.kinds[0]])
+            return Group(shape, len(rows), tuple(table.T.copy(order="C")))
+        except OverflowError:
+            pass  # integers beyond 64 bits
     by_leaf = list(zip(*rows, strict=True)) if shape.kinds else []
     columns = tuple(column_of(kind, values) for kind, values in zip(shape.kinds, by_leaf, strict=True))
     return Group(shape, len(rows), columns)

@@ -55,16 +55,27 @@ class ZeroNoise:
         return self._fill((np.asarray(low) + np.asarray(high)) / 2, size)
 
 
-def noise_free_leaves(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], runs: Outputs) -> Any:
-    """The leaves of the noise-free output of a list-like result, or None if the result is not list-like.
+def noise_free_leaves(
+    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], runs: Outputs
+) -> tuple[tuple[Any, ...] | None, int]:
+    """The leaves of the noise-free output of a list-like result, and how many calls that took.
+
+    None stands for a result that is not list-like.
 
     Run with an rng whose noise is zero; if the mechanism cannot be run so, with epsilon = infinity; if not even so,
     take the most frequent output of `runs`. A mechanism that draws from `np.random` or `random` all the same does so
     with a fixed seed, and leaves the caller's generators alone.
     """
     if not any(group.shape.length is not None and "float" not in group.shape.kinds for group in runs.groups):
-        return None
-    for attempt in (_without_noise, _with_infinite_epsilon):
+        return None, 0
+    calls = 0
+    for possible, attempt in (
+        (mechanism.rng is not None, _without_noise),
+        (mechanism.epsilon is not None, _with_infinite_epsilon),
+    ):
+        if not possible:
+            continue
+        calls += 1
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"), seeded_globals(np.random.SeedSequence(0)):
                 warnings.simplefilter("ignore")
@@ -73,19 +84,16 @@ def noise_free_leaves(mechanism: Mechanism, data: Any, arguments: Mapping[str, A
         except Exception:
             continue
         if shape.length is not None and "float" not in shape.kinds:
-            return tuple(_plain(leaf) for leaf in leaves)
-    return most_frequent(runs)
+            return tuple(_plain(leaf) for leaf in leaves), calls
+    return most_frequent(runs), calls
 
 
 def _without_noise(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:
-    if mechanism.rng is None:
-        raise TypeError("takes no rng")
     return _first(mechanism, mechanism.call(copy.deepcopy(data), arguments, rng=ZeroNoise(), size=1))
 
 
 def _with_infinite_epsilon(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:
-    if mechanism.epsilon is None:
-        raise TypeError("takes no epsilon")
+    assert mechanism.epsilon is not None
     changed = {**arguments, mechanism.epsilon: math.inf}
     return _first(mechanism, mechanism.call(copy.deepcopy(data), changed, rng=np.random.default_rng(0), size=1))
 

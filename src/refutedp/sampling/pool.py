@@ -12,10 +12,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
+from pickle import PicklingError
 from threading import Event
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from refutedp.errors import MechanismError
+from refutedp.errors import MechanismError, UsageError
 from refutedp.sampling.on_dask import run_on_dask, use_dask
 from refutedp.sampling.on_ray import run_on_ray, use_ray
 
@@ -97,6 +98,8 @@ class Pool:
                         result = next(results)
                     except StopIteration:
                         return
+                    except PicklingError as error:
+                        raise unsendable(tasks[0], error) from error
                 yield _value(result)
         except GeneratorExit as leaving:
             over.set()
@@ -208,6 +211,17 @@ def _alone(task: Task[T]) -> T:
         raise _crashed(task) from None
     finally:
         executor.shutdown(wait=False, kill_workers=True)
+
+
+def unsendable(task: Task[Any], error: BaseException) -> UsageError:
+    """The sentence for what cannot be sent to another process."""
+    # The cause is a traceback as text, in quotes; its last line of words says what cannot be pickled.
+    lines = [line.strip() for line in str(error.__cause__ or error).splitlines()]
+    why = next(line for line in [*reversed(lines), "unknown"] if any(map(str.isalpha, line)))
+    return UsageError(
+        f"what is needed to run {task.what} cannot be sent to other processes ({why}): use jobs=1, or make such "
+        "things inside the function"
+    )
 
 
 def _crashed(task: Task[Any]) -> MechanismError:

@@ -113,6 +113,10 @@ class Runner:
             other.__dict__["lifts"] = self.lifts
         return other
 
+    def called_plainly(self) -> Runner:
+        """The same pair, every run a call of the function itself, unless the author wrote a batched one."""
+        return self if self.way == "batched" else replace(self, way="scalar", firm=False, exact=False)
+
     def swapped(self) -> Runner:
         """The runner of the swapped pair."""
         other = replace(self, pair=self.pair.swapped())

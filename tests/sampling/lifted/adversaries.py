@@ -11,7 +11,6 @@ import pickle
 import random
 import secrets
 import time
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -179,15 +178,9 @@ def identity_in_match(data, rng):
 
 
 @refused
-def rare_type_name(data, rng):
+def rare_size_of_an_object(data, rng):
     x = rng.laplace()
-    return type(x).__name__ if x > 6 else x
-
-
-@refused
-def type_identity(data, rng):
-    x = rng.laplace()
-    return x if type(x) is float else 0.0
+    return x.__sizeof__() if x > 6 else x
 
 
 @refused
@@ -260,14 +253,6 @@ def swallows_in_finally(data, rng):
 
 
 @refused
-def view_of_array(data, rng):
-    noise = rng.laplace(size=3)
-    tail = noise[1:]
-    tail += 1.0
-    return noise
-
-
-@refused
 def seeded_generator(data):
     return np.random.default_rng(0).laplace()
 
@@ -318,11 +303,6 @@ class Holder:
 @refused
 def opaque_object(data, rng):
     return Holder(rng.laplace())
-
-
-@refused
-def subclass_of_dict(data, rng):
-    return Counter({rng.integers(3): 1})
 
 
 @refused

@@ -181,7 +181,7 @@ ARRAY_FUNCTIONS: dict[str, Any] = {
     "copy": copy.copy,
     "isnan": np.isnan,
     "flip": np.flip,
-    "squeeze": lambda x: np.squeeze(x[:1]),
+    "squeeze": lambda x: np.squeeze(x[None]),
     "ptp": np.ptp,
     "power": lambda x: x**2,
 }

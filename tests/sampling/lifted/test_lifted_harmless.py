@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections import Counter
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,18 @@ def rare_isinstance_test(data, rng):
     if x > 5:
         return isinstance(x, float), isinstance(x > 5, bool), isinstance(x, (int, str))
     return x
+
+
+def rare_type_test(data, rng):
+    x, y = rng.laplace(), rng.laplace(size=2)
+    if x > 5:
+        kinds = (type(x).__name__, type(x) is float, type(x) in (int, float))
+        return *kinds, type(y) == np.ndarray, type(y[0]).__name__  # noqa: E721
+    return x
+
+
+def drawn_keys(data, rng):
+    return Counter([int(rng.integers(3)), int(rng.integers(3))]), OrderedDict([(int(rng.integers(2)), 1)])
 
 
 def mutates_input(data, rng):
@@ -153,6 +165,8 @@ EQUAL = [
     long_sum_after_a_branch,
     isinstance_test,
     rare_isinstance_test,
+    rare_type_test,
+    drawn_keys,
     mutates_input,
     deterministic,
     swallows_own_error,

@@ -25,6 +25,8 @@ class Lifted:
     uniform: bool
     _array: Array
     _epoch: int
+    ordered: bool = True
+    """Whether the value lies in C order in the plain function, as single values do."""
 
     def values(self) -> Array:
         """The rows of the runs that are alive, one after the other in memory; callers must not write to it."""

@@ -258,7 +258,7 @@ def assign(condition: Any, then: tuple[Any, ...], otherwise: tuple[Any, ...]) ->
     joined = []
     for a, b in zip(then, otherwise, strict=True):
         value = _join(condition, a, b)
-        if value is None and a is not None:
+        if value is None and not (a is None and b is None):
             return None
         joined.append(value)
     return tuple(joined)

@@ -124,6 +124,13 @@ def lifted_float(*args: Any) -> Any:
     return float(*args)
 
 
+def lifted_type(*args: Any, **keywords: Any) -> Any:
+    """As `type`: what a column is in each of its runs."""
+    if len(args) == 1 and not keywords and isinstance(args[0], Lifted):
+        return args[0].__class__
+    return type(*args, **keywords)
+
+
 LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
     "max": _extreme("max", lambda a, b: a > b),
     "min": _extreme("min", lambda a, b: a < b),
@@ -131,6 +138,7 @@ LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
     "sum": lifted_sum,
     "int": lifted_int,
     "float": lifted_float,
+    "type": lifted_type,
 }
 """Replacements, used only where the name is called on the spot: `isinstance(x, float)` keeps the real type."""
 

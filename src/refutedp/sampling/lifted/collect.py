@@ -12,7 +12,7 @@ import numpy as np
 
 from refutedp.errors import UnsupportedOutputError
 from refutedp.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
-from refutedp.sampling.encode import Raised, column_of, encode, shape_of
+from refutedp.sampling.encode import Raised, column_of, encode, group_rows, shape_of, step_to
 from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import Lifted
 from refutedp.sampling.lifted.refusal import CannotLift
@@ -38,8 +38,6 @@ def example(output: Any, index: int) -> Any:
         return kind(*(example(item, index) for item in output))
     if kind in (list, tuple):
         return kind([example(item, index) for item in output])
-    if kind is dict:
-        return {key: example(item, index) for key, item in output.items()}
     if isinstance(output, dict):
         return {key: example(item, index) for key, item in output.items()}
     if dataclasses.is_dataclass(output) and not isinstance(output, type):
@@ -60,16 +58,19 @@ def settled(output: Any) -> Any:
     kind = type(output)
     if kind in _LEAF_TYPES or isinstance(output, Lifted):
         return output
-    if kind is dict:
-        return {_settled_key(key): settled(item) for key, item in output.items()}
-    if kind in (set, frozenset):
-        return kind(map(_settled_key, output))
+    if isinstance(output, dict):
+        # A Counter or an OrderedDict is told by its items, as any other dict is.
+        return {_settled_key(key): settled(item) for key, item in dict.items(output)}
+    if isinstance(output, (set, frozenset)):
+        return frozenset(map(_settled_key, output))
     if kind in (list, tuple) and not all(type(item) in _LEAF_TYPES or isinstance(item, Lifted) for item in output):
         return kind(map(settled, output))
     return output
 
 
 def _settled_key(key: Any) -> Any:
+    if type(key) is tuple:
+        return tuple(map(_settled_key, key))
     if not isinstance(key, Lifted):
         return key
     values = key.values()
@@ -92,7 +93,7 @@ def columns_in(output: Any, path: Path = ()) -> Iterator[tuple[Path, Lifted]]:
             yield from columns_in(item, (*path, position))
     elif isinstance(output, dict):
         for key, item in output.items():
-            yield from columns_in(item, (*path, key if isinstance(key, (str, int)) else repr(key)))
+            yield from columns_in(item, (*path, step_to(key)))
     elif dataclasses.is_dataclass(output) and not isinstance(output, type):
         for field in dataclasses.fields(output):
             yield from columns_in(getattr(output, field.name), (*path, field.name))
@@ -270,9 +271,7 @@ def _typed(kind: Kind, values: Array) -> Array:
 
 
 def _weighted(shape: Shape, rows: list[list[Any]], weights: list[int]) -> Group:
-    by_leaf = list(zip(*rows, strict=True)) if shape.kinds else []
-    columns = tuple(column_of(kind, values) for kind, values in zip(shape.kinds, by_leaf, strict=True))
     if not shape.kinds:
         return Group(shape, 1, (), np.array([sum(weights)], dtype=np.int64))
     weighted = None if max(weights) == 1 else np.array(weights, dtype=np.int64)
-    return Group(shape, len(rows), columns, weighted)
+    return dataclasses.replace(group_rows(shape, rows), weights=weighted)

@@ -28,9 +28,11 @@ class Column(Lifted):
                 return matmul(*inputs)
             raw, uniform = apply_ufunc(ufunc, inputs, keywords)
             run = common_run(*inputs)
+            # The result lies in C order if all operands do.
+            ordered = all(_in_order(value) for value in inputs)
             if isinstance(raw, tuple):
-                return tuple(wrap(run, part, uniform) for part in raw)
-            return wrap(run, raw, uniform)
+                return tuple(wrap(run, part, uniform, ordered) for part in raw)
+            return wrap(run, raw, uniform, ordered)
         if method != "reduce" or not isinstance(inputs[0], Column):
             common_run(*inputs).refuse(f"it calls np.{ufunc.__name__}.{method}, which lifted runs do not know")
         return wrap(inputs[0].run, apply_reduce(ufunc, inputs[0], keywords), inputs[0].uniform)
@@ -44,13 +46,19 @@ class Column(Lifted):
         return implementation(*args, **keywords)
 
 
-def wrap(run: Run, array: Array, uniform: bool = False) -> Any:
+def _in_order(value: Any) -> bool:
+    if isinstance(value, Lifted):
+        return value.ordered
+    return not isinstance(value, np.ndarray) or value.flags.c_contiguous
+
+
+def wrap(run: Run, array: Array, uniform: bool = False, ordered: bool | None = None) -> Any:
     """The column of these rows: a scalar column when a run's value has no axes; NumPy's own scalar if uniform."""
     from refutedp.sampling.lifted.array import ArrayColumn
     from refutedp.sampling.lifted.scalar import Scalar
 
     if array.ndim > 1:
-        return ArrayColumn(run, array, uniform)
+        return ArrayColumn(run, array, uniform, True if array.ndim == 2 else ordered)
     if uniform:
         return array[0]
     return Scalar(run, array, array.dtype.kind, True)

@@ -6,7 +6,6 @@ import builtins
 import copy
 import functools
 import random
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +17,9 @@ from refutedp.sampling.lifted.bytecode import instructions, nested_codes
 from refutedp.sampling.lifted.calls import helper_of
 from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.refusal import CannotLift
+from refutedp.tracing.users_code import is_library
 
 _FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
-_LIBRARIES = frozenset({"numpy", "scipy"})
 
 
 class Copier:
@@ -30,6 +29,8 @@ class Copier:
         self._stage = stage
         self._copies: dict[int, Any] = {}
         self._draws_through: set[str] = set()
+        self.originals: list[types.FunctionType] = []
+        """The functions that were copied."""
         self.roots: dict[str, Any] = {}
         """Everything that the copied code can reach, and so could keep state in, by name."""
 
@@ -69,7 +70,10 @@ class Copier:
         copied.__dict__.update(function.__dict__)
         copied.__qualname__ = function.__qualname__
         self._copies[id(function)] = copied
+        self.originals.append(function)
         _refuse_outer_state(function)
+        if self._stage.joins_branches and "type" in names_read(function.__code__):
+            raise CannotLift("it hands the builtin 'type' on, which would tell a column from a number")
         label = function.__qualname__
         self.roots[f"{label}()"] = [
             (one.__defaults__, one.__kwdefaults__, one.__dict__) for one in (copied, function)
@@ -92,7 +96,7 @@ class Copier:
 
     def _reach_into(self, module: types.ModuleType, used: set[str]) -> None:
         """What the code may read from a user's module can hold state, or a generator, too."""
-        if not _is_library(module.__name__):
+        if not is_library(module.__name__):
             for name in used & vars(module).keys():
                 value = vars(module)[name]
                 if not isinstance(value, (types.ModuleType, types.FunctionType)):
@@ -130,7 +134,7 @@ class Copier:
     def _import(self, name: str, *args: Any, **keywords: Any) -> Any:
         """`import numpy` inside the function finds the stand-in too."""
         module = builtins.__import__(name, *args, **keywords)
-        if name.partition(".")[0] in ("numpy", "random", "math"):
+        if name.partition(".")[0] in ("numpy", "random", "math", "warnings"):
             return self._stage.module(module)
         return module
 
@@ -161,12 +165,7 @@ def _refuse_outer_state(function: types.FunctionType) -> None:
 def _is_users(function: Any) -> bool:
     """Whether the function is the user's: the code of libraries is run as it is."""
     inner = getattr(function, "func", function)
-    return not _is_library(str(getattr(inner, "__module__", None) or ""))
-
-
-def _is_library(module: str) -> bool:
-    top = module.partition(".")[0]
-    return top in _LIBRARIES or (top in sys.stdlib_module_names and top != "__main__")
+    return not is_library(str(getattr(inner, "__module__", None) or ""))
 
 
 def used_names(code: types.CodeType) -> set[str]:
@@ -189,16 +188,20 @@ def names_read_for(code: types.CodeType, attribute: str) -> set[str]:
 
 def names_only_called(code: types.CodeType) -> set[str]:
     """Global names that are called wherever they are read: `int(x)`, not `dtype=int`."""
-    called: set[str] = set()
+    loads = [i for part in nested_codes(code) for i in instructions(part) if i.opname == "LOAD_GLOBAL"]
+    return {str(load.argval) for load in loads} - names_read(code)
+
+
+def names_read(code: types.CodeType) -> set[str]:
+    """Global names that are read otherwise than to be called on the spot."""
     read: set[str] = set()
     for part in nested_codes(code):
         for instruction in instructions(part):
-            if instruction.opname == "LOAD_GLOBAL":
-                # Since Python 3.11 the low bit says that the value is about to be called.
-                (called if (instruction.arg or 0) & 1 else read).add(instruction.argval)
-            elif instruction.opname == "LOAD_NAME":
-                read.add(instruction.argval)
-    return called - read
+            # Since Python 3.11 the low bit says that the value is about to be called.
+            called = instruction.opname == "LOAD_GLOBAL" and (instruction.arg or 0) & 1
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and not called:
+                read.add(str(instruction.argval))
+    return read
 
 
 def copy_function(function: Callable[..., Any], stage: Stage) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from refutedp.outputs import Array
 from refutedp.sampling.lifted.array import ArrayColumn
-from refutedp.sampling.lifted.base import Lifted, aligned, element_ndim
+from refutedp.sampling.lifted.base import STANDARD, Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.functions import stack_nested
 from refutedp.sampling.lifted.laws import LAWS, Law, Source
 from refutedp.sampling.lifted.layout import drawn_by_element
@@ -75,7 +76,7 @@ class LiftedDrawer:
                 self.refuse(f"it calls {law.name} with parameters that are invalid, if only in some runs: {error}")
         run.draws.append(Draw(law.name, params, shape, array, run.epoch, law.convert))
         if shape is not None:
-            return ArrayColumn(run, array, False)
+            return ArrayColumn(run, array, False, ordered=True)
         return Scalar(run, array, array.dtype.kind, law.convert is None)
 
     def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
@@ -83,8 +84,9 @@ class LiftedDrawer:
         run = self.run
         if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):
             options = options.__index__()
-        options, p = stack_nested(options), stack_nested(p)
-        shape = normal_size(size)
+        # The function may write to what it gave.
+        options, p = (copy.copy(stack_nested(given)) for given in (options, p))
+        shape = normal_size(size, self)
         if element_ndim(options) > 1:
             self.refuse("it chooses from an array of several axes")
         count = int(options) if element_ndim(options) == 0 else len(options)
@@ -92,8 +94,8 @@ class LiftedDrawer:
         pool: Any = np.arange(count) if element_ndim(options) == 0 else options
         if not isinstance(pool, Lifted):
             pool = np.asarray(pool)
-            if pool.dtype.kind not in "bifU":
-                self.refuse("it chooses among objects that are neither numbers nor text")
+            if pool.dtype not in STANDARD and pool.dtype.kind != "U":
+                self.refuse(f"it chooses among values of dtype {pool.dtype}")
         drawn = Draw(law, (options, p), shape, index, run.epoch, None)
         run.draws.append(drawn)
         if isinstance(pool, Lifted):
@@ -102,7 +104,7 @@ class LiftedDrawer:
         else:
             values = pool[index]
         if shape is not None:
-            return ArrayColumn(run, values, False)
+            return ArrayColumn(run, values, False, ordered=True)
         # choice(5) gives a Python int, choice([1, 2]) a NumPy one.
         return Scalar(run, values, values.dtype.kind, element_ndim(options) != 0)
 
@@ -157,13 +159,15 @@ class LiftedDrawer:
     def pick(self, options: Sequence[Any]) -> Any:
         """One element of a Python sequence: runs are split by which, unless the elements are plain numbers."""
         run = self.run
+        if type(options) not in (list, tuple, str, range):
+            self.refuse(f"it chooses from a {type(options).__name__}")
         if len(options) == 0:
             raise IndexError("Cannot choose from an empty sequence")
         index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
         run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, int))
         if len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
-            pool = np.array(options)
-            if pool.dtype.kind in "bifU":
+            pool = np.array(list(options))
+            if pool.dtype in STANDARD or pool.dtype.kind == "U":
                 return Scalar(run, pool[index], pool.dtype.kind, False)
         return options[run.resolve(index, "a choice among objects")]
 
@@ -177,7 +181,7 @@ class LiftedDrawer:
             p.shape if isinstance(p, ArrayColumn) else () if isinstance(p, Lifted) else np.shape(p) for p in params
         ]
         wide = np.broadcast_shapes(*shapes) if shapes else ()
-        given = normal_size(size)
+        given = normal_size(size, self)
         if given == ():
             self.refuse("it draws with size=()")
         if given is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.outputs import Array
-from refutedp.sampling.lifted.array import ArrayColumn
+from refutedp.sampling.lifted.array import BY_LAYOUT, ArrayColumn
 from refutedp.sampling.lifted.base import Lifted, aligned, check_constant, common_run, element_ndim
 from refutedp.sampling.lifted.column import wrap
 from refutedp.sampling.lifted.rows import knows, over_rows
@@ -107,6 +107,8 @@ def _along(function: Callable[..., Any], default: int | None) -> Callable[..., A
 
     def along(a: Any, axis: Any = default, **keywords: Any) -> Any:
         _plain_keywords(a, function, keywords, {"kind", "n", "stable"})
+        if keywords.get("n") == 0:
+            a.run.refuse(f"it calls np.{function.__name__} with n=0")
         array = a.values()
         if axis is None:
             array, axis = array.reshape(len(array), -1), 0
@@ -144,9 +146,9 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **keywo
     run = common_run(a, low, high)
     if out is not None or keywords:
         run.refuse("it calls np.clip with out= or dtype=")
-    result = a
-    if low is not None:
-        result = np.maximum(result, low)
+    if low is None and high is None:
+        run.refuse("it calls np.clip without bounds")
+    result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
 
 
@@ -216,12 +218,17 @@ def _shape_only(function: Callable[..., Any]) -> Callable[..., Any]:
     return shaped
 
 
-def _squeeze(a: Any, axis: Any = None) -> Any:
-    array = a.values()
-    wanted = (
-        tuple(i + 1 for i, size in enumerate(a.shape) if size == 1) if axis is None else element_axis(axis, a.ndim)
-    )
-    return wrap(a.run, np.squeeze(array, axis=wanted), a.uniform)
+def _rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Functions that move elements and compute nothing: NumPy itself says where they go."""
+
+    def rearranged(a: Any, *args: Any, **keywords: Any) -> Any:
+        if not isinstance(a, ArrayColumn) or any(holds_column(value) for value in (*args, *keywords.values())):
+            run = common_run(a, *args, *keywords.values())
+            run.refuse(f"it calls np.{function.__name__} in a way lifted runs do not know")
+        by_layout = function.__name__ in BY_LAYOUT
+        return a.rearranged(lambda places: function(places, *args, **keywords), by_layout=by_layout)
+
+    return rearranged
 
 
 def _take(a: Any, indices: Any, axis: Any = None, **keywords: Any) -> Any:
@@ -250,27 +257,30 @@ FUNCTIONS |= {np.amax: FUNCTIONS[np.max], np.amin: FUNCTIONS[np.min]}
 FUNCTIONS |= {function: _along(function, -1) for function in (np.sort, np.argsort, np.diff)}
 FUNCTIONS |= {function: _along(function, None) for function in (np.cumsum, np.cumprod)}
 FUNCTIONS |= {function: _like(function) for function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like)}
+FUNCTIONS |= {
+    function: _rearranged(function)
+    for function in (
+        *(np.array_split, np.delete, np.diagonal, np.expand_dims, np.flip, np.fliplr, np.flipud, np.moveaxis),
+        *(np.ravel, np.repeat, np.reshape, np.roll, np.rot90, np.split, np.squeeze, np.swapaxes, np.tile),
+        *(np.transpose,),
+    )
+}
 FUNCTIONS |= {function: _shape_only(function) for function in (np.shape, np.ndim, np.size)}
 FUNCTIONS |= {
     np.append: _append,
     np.clip: _clip,
     np.concatenate: _concatenate,
-    np.copy: lambda a, **_: a.copy(),
+    np.copy: lambda a: a.copy("K"),
     np.dot: _dot,
     np.flatnonzero: lambda a: _nonzero(a)[0],
-    np.flip: lambda a, axis=None: a[::-1] if a.ndim == 1 else a.run.refuse("it flips a many-dimensional array"),
     np.hstack: _hstack,
     np.inner: _dot,
     np.nonzero: _nonzero,
     np.outer: _outer,
-    np.ravel: lambda a, **_: a.reshape(-1),
-    np.reshape: lambda a, shape, **_: a.reshape(shape),
     np.round: _round,
     np.around: _round,
     np.searchsorted: _searchsorted,
-    np.squeeze: _squeeze,
     np.stack: stack_columns,
     np.take: _take,
-    np.transpose: lambda a, axes=None: a.T,
     np.where: _where,
 }

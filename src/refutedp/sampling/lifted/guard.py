@@ -8,6 +8,7 @@ that the plain function executes, by watching one call of every path.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import gc
 import os
@@ -85,7 +86,8 @@ class Watch:
         code = frame.f_code
         fault = None
         if not is_internal(code):
-            fault = self._fault(code, {**frame.f_globals, **frame.f_locals}) or _own_generator(frame)
+            known = {**vars(builtins), **frame.f_globals, **frame.f_locals}
+            fault = self._fault(code, known) or _own_generator(frame)
         self._faults[code] = fault
         return fault
 

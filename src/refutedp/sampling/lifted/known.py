@@ -25,6 +25,12 @@ class KnownLifts:
 
     def __init__(self) -> None:
         self._lifts: dict[bytes, Lift] = {}
+        self._made: list[Lift] = []
+
+    @property
+    def calls(self) -> int:
+        """How many runs all proofs took, and how many plain calls."""
+        return sum(lift.proof_runs + lift.plain.calls for lift in self._made)
 
     def lift(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Lift:
         """The lift on this input, made when it is first asked for; raises CannotLift."""
@@ -32,6 +38,7 @@ class KnownLifts:
         found = None if key is None else self._lifts.get(key)
         if found is None:
             found = Lift(mechanism, data, arguments)
+            self._made.append(found)
             if key is not None:
                 self._lifts[key] = found
         return found

@@ -11,6 +11,7 @@ NumPy's algorithm, as are choices and permutations.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.outputs import Array
+from refutedp.sampling.lifted.base import Lifted
 from refutedp.sampling.lifted.noise import COLUMN_LAWS, many, standard
 
 Size = tuple[int, ...] | int | None
@@ -42,12 +44,24 @@ class Law:
     """One distribution: its parameters in order, and `sample(source, params, size)`, a scalar when size is None.
 
     `convert` turns one drawn element into what the plain call returns; None when NumPy's own scalar is returned.
+    `positive` are the numbers of the parameters of a law of `random` that must be positive.
     """
 
     name: str
     parameters: tuple[tuple[str, Any], ...]
     sample: Callable[[Source, tuple[Any, ...], Size], Any]
     convert: Callable[[Any], Any] | None
+    positive: tuple[int, ...] = ()
+
+    def takes(self, params: tuple[Any, ...]) -> bool:
+        """Whether a law of `random`, written in Python, does with these what is done with columns."""
+        if any(p.__class__ is not float and p.__class__ is not int for p in params):
+            return False
+        return all(bool((np.asarray(_numbers(params[k])) > 0).all()) for k in self.positive)
+
+
+def _numbers(value: Any) -> Any:
+    return value.values() if isinstance(value, Lifted) else value
 
 
 REQUIRED: Any = object()
@@ -170,8 +184,8 @@ def _gamma(source: Source, params: tuple[Any, ...], size: Size) -> Any:
 def _build() -> dict[str, Law]:
     table: dict[str, Law] = {}
 
-    def add(name: str, parameters: Any, sample: Any, convert: Any) -> None:
-        table[name] = Law(name, parameters, sample, convert)
+    def add(name: str, parameters: Any, sample: Any, convert: Any, positive: tuple[int, ...] = ()) -> None:
+        table[name] = Law(name, parameters, sample, convert, positive)
 
     for laws, convert in ((_FLOAT_LAWS, float), (_INT_LAWS, int)):
         for name, parameters in laws.items():
@@ -188,9 +202,10 @@ def _build() -> dict[str, Law]:
     add("random.uniform", (("a", REQUIRED), ("b", REQUIRED)), _uniform, float)
     add("random.gauss", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
     add("random.normalvariate", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
-    add("random.expovariate", (("lambd", 1.0),), _expovariate, float)
-    add("random.gammavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _gamma, float)
-    add("random.betavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _modern("beta"), float)
+    rate = 1.0 if sys.version_info >= (3, 12) else REQUIRED
+    add("random.expovariate", (("lambd", rate),), _expovariate, float, (0,))
+    add("random.gammavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _gamma, float, (0, 1))
+    add("random.betavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _modern("beta"), float, (0, 1))
     add("random.randint", bounds, _integers, int)
     add("random.choice", bounds, _integers, int)
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from refutedp.sampling.lifted.modules import Stage
 from refutedp.sampling.lifted.plain import PlainCalls, copied_functions, equal_outputs, maker
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
-from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws, values_by_run
+from refutedp.sampling.lifted.replay import Continue, Recorded, Replay, recorded_draws, values_by_run
 from refutedp.sampling.lifted.run import Deferred, Run
 from refutedp.sampling.lifted.shared import SharedNoise
 from refutedp.sampling.lifted.state import Unchanged
@@ -81,6 +82,8 @@ class Lift:
     def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], *, exact: bool = False) -> None:
         if mechanism.batched:
             raise CannotLift("it is batched already")
+        if mechanism.seed is not None or mechanism.draws_from != "generator":
+            raise CannotLift("it takes a seed, or another generator than NumPy's Generator")
         keep_freed_memory()
         self._exact = exact
         self._drawer = LiftedDrawer()
@@ -91,9 +94,12 @@ class Lift:
         self._arguments = maker(copied_functions(arguments, copier))
         self.roots = copier.roots
         """What the mechanism can reach between calls, by name."""
+        self.functions = tuple(copier.originals)
+        """The functions that were copied."""
         self.watched = False
         """Whether someone sees to it that nothing there changes (`watching`)."""
-        self._plain = PlainCalls(mechanism, data, arguments, self._stage)
+        self.plain = PlainCalls(mechanism, data, arguments, self._stage)
+        """The mechanism on this input, run by run."""
         self._proven: dict[tuple[Any, ...], set[tuple[int, bool]]] = {}
         self._numbers = 1
         """How many a run draws, at most in what was seen of it."""
@@ -101,12 +107,15 @@ class Lift:
         self._trial: _Trial | None = None
         self.proven = False
         """Whether `prove` went well."""
+        self.proof_runs = 0
+        """Lifted runs that were made to be replayed."""
 
     def prove(self, rng: np.random.Generator, runs: int = 48) -> None:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
         finished: list[tuple[Run, Any]] = []
         self._check_state()
-        with watching(self), np.errstate(all="ignore"):
+        self.proof_runs += runs
+        with watching(self):
             self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
             for run, output in finished:
                 for index in range(run.n):
@@ -133,10 +142,10 @@ class Lift:
             for output in self._one_by_one(start, source):
                 collector.add_plain(output)
 
-        with watching(self), np.errstate(all="ignore"):
+        with watching(self):
             if n > 8 * PILOT and self._tried().scattered:
                 for start in range(0, n, BATCH):
-                    collector.add_many(self._plain.fresh(min(BATCH, n - start), source))
+                    collector.add_many(self.plain.fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self.chunk):
                     self._explore(min(self.chunk, n - start), source, FEW, finish, few, shared, few)
@@ -166,10 +175,10 @@ class Lift:
         self,
         rng: np.random.Generator,
         n: int,
-        see: Callable[[Array | None, Any, int], None],
+        see: Callable[[Array | None, Any, int, Callable[[int], list[Recorded]]], None],
         shared: SharedNoise | None = None,
     ) -> None:
-        """Make `n` runs and tell `see` the numbers of the runs of each part, their output, and how many.
+        """Make `n` runs and tell `see` the numbers of the runs of each part, their output, how many, and their draws.
 
         None stands for the numbers of all runs. The output of a part may hold columns. `shared` is as in `sample`.
         """
@@ -179,24 +188,34 @@ class Lift:
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
             with _path_refusals():
-                see(run.ids(), output, run.n)
+                see(run.ids(), output, run.n, partial(recorded_draws, run))
 
         def few(start: Deferred) -> None:
             ids = np.arange(start.n) if start.ids is None else start.ids
-            for number, output in enumerate(self._one_by_one(start, source, shared)):
-                see(ids[number : number + 1], output, 1)
+            drawn: list[Recorded] = []
+            for number, output in enumerate(self._one_by_one(start, source, shared, drawn)):
+                see(ids[number : number + 1], output, 1, lambda _: list(drawn))
 
-        with watching(self), np.errstate(all="ignore"):
+        with watching(self):
             self._explore(n, source, FEW, finish, few, shared, few)
 
-    def _one_by_one(self, start: Deferred, source: Source, shared: SharedNoise | None = None) -> Iterator[Any]:
-        """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing."""
+    def _one_by_one(
+        self,
+        start: Deferred,
+        source: Source,
+        shared: SharedNoise | None = None,
+        drawn: list[Recorded] | None = None,
+    ) -> Iterator[Any]:
+        """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing.
+
+        `drawn` holds the draws of the last of them, if they are wanted.
+        """
         ids = np.arange(start.n) if start.ids is None else start.ids
         record = start.record
         arrays = tuple(record.taken(position) for position in range(len(record)))
         for number, values in enumerate(values_by_run(record.laws, arrays, start.n)):
             one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
-            yield self._plain.call(Continue(record.laws, values, source, one))
+            yield self.plain.call(Continue(record.laws, values, source, one, drawn))
 
     def _tried(self) -> _Trial:
         """What a pilot whose seed is fixed tells of the paths.
@@ -218,7 +237,7 @@ class Lift:
                 nonlocal alone
                 alone += 1
 
-            with watching(self), np.errstate(all="ignore"):
+            with watching(self):
                 self._explore(PILOT, Source(np.random.default_rng(0)), 1, finish, few)
             self._trial = _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
         return self._trial
@@ -264,7 +283,7 @@ class Lift:
             try:
                 output = self._call(run)
                 if not run.draws:
-                    self._plain.check_silence(example(output, 0))
+                    self.plain.check_silence(example(output, 0))
                 if finish(run, output):
                     break
             except (PathRefused, Refused):
@@ -280,18 +299,19 @@ class Lift:
         if self._stateless:
             return
         source = Source(np.random.default_rng(0))
-        with watching(self), np.errstate(all="ignore"):
+        with watching(self):
             for _ in range(2):
                 drawer = Continue((), (), source)
-                self._plain.call(drawer)
+                self.plain.call(drawer)
                 self._numbers = max(self._numbers, drawer.numbers)
-            self._plain.check_copy()
+            self.plain.check_copy()
         self._stateless = True
 
     def _call(self, run: Run) -> Any:
         self._drawer.run = run
         try:
-            output = self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
+            with self._stage.errstate(**self.plain.errors):
+                output = self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
         except Refused:
             output = None
         except Exception as error:
@@ -306,7 +326,7 @@ class Lift:
 
     def _replay(self, run: Run, output: Any, index: int, *, watched: bool = True) -> None:
         expected = example(output, index)
-        got = self._plain.call(Replay(recorded_draws(run, index)), watched=watched)
+        got = self.plain.call(Replay(recorded_draws(run, index)), watched=watched)
         if not equal_outputs(got, expected):
             raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 
@@ -338,14 +358,19 @@ class Lift:
 
 @contextmanager
 def watching(*lifts: Lift) -> Iterator[None]:
-    """Refuses a block in which a mechanism keeps state: one look before it and one after, whatever is inside."""
+    """Refuses a block in which a mechanism keeps state: one look before it and one after, whatever is inside.
+
+    NumPy's floating-point errors are silent in the block, but for plain calls, which see the caller's settings.
+    """
     unwatched = [lift for lift in lifts if not lift.watched]
     if not unwatched:
         yield
         return
-    with Unchanged(*(lift.roots for lift in unwatched)):
+    errors = np.geterr()
+    with Unchanged(*(lift.roots for lift in unwatched)), np.errstate(all="ignore"):
         for lift in unwatched:
             lift.watched = True
+            lift.plain.errors = errors
         try:
             yield
         finally:
@@ -360,6 +385,8 @@ def _path_refusals() -> Iterator[None]:
         yield
     except CannotLift as error:
         raise PathRefused(str(error)) from error
+    except RecursionError:
+        raise PathRefused("it returns an object that is nested too deeply, or holds itself") from None
 
 
 def _no_few(start: Deferred) -> None:

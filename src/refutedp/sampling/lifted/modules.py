@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from refutedp.sampling.lifted.array import ArrayColumn
 from refutedp.sampling.lifted.base import STANDARD
 from refutedp.sampling.lifted.builtin import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.column import wrap
@@ -37,6 +39,8 @@ class Stage:
         self._lifted = lifted
         self.draws_from_modules = False
         """Whether the mechanism has reached for `numpy.random` or `random`, besides its rng."""
+        self.minds_warnings = False
+        """Whether the mechanism could raise, count or read warnings, which NumPy gives run by run."""
 
     def use(self, drawer: Drawer) -> None:
         """Send every call for randomness to another drawer from now on."""
@@ -54,7 +58,14 @@ class Stage:
         if value is random:
             self.draws_from_modules = True
             return self.standard_random
+        if value is warnings:
+            self.minds_warnings = True
         return self.math if value is math else value
+
+    def floating_point_error(self, kind: str, flag: int) -> None:
+        """Called by NumPy when lifted values overflow, divide by zero or are invalid, if only in some runs."""
+        if self._lifted is not None and (self.minds_warnings or _warnings_raise()):
+            self._lifted.refuse(f"a floating-point error ({kind}) gives a warning, which matters here, in some runs")
 
     def name(self, value: Any) -> Any:
         """The stand-in of what `from module import name` brought in, or the value itself."""
@@ -68,6 +79,8 @@ class Stage:
         if owner is _STANDARD:
             self.draws_from_modules = True
             return getattr(self.standard_random, label)
+        if getattr(value, "__module__", None) == "warnings":
+            self.minds_warnings = True
         if callable(value) and self._lifted is not None:
             if getattr(np, label, None) is value:
                 return getattr(self.numpy, label)
@@ -82,25 +95,28 @@ class Stage:
             return self.numpy_random
         if self._lifted is None or (isinstance(value, type) and name != "errstate"):
             return value
-        if name in ("errstate", "seterr"):
-            return self._quiet(value)
+        if name == "errstate":
+            return self.errstate
+        if name in ("seterr", "geterr", "seterrcall", "geterrcall"):
+            return self._state_of_errors
         if name in _MAKERS:
             return self._maker(value, name)
         if isinstance(value, np.ufunc) or value in FUNCTIONS:
             return _stacking(value)
         return value
 
-    def _quiet(self, real: Callable[..., Any]) -> Callable[..., Any]:
+    def errstate(self, **keywords: Any) -> Any:
         """`np.errstate`, unless it makes NumPy raise: one run's overflow would then end all runs."""
         assert self._lifted is not None
-        drawer = self._lifted
+        if set(keywords.values()) - {"ignore", "warn"}:
+            self._lifted.refuse("it makes NumPy raise floating-point errors")
+        # Whoever wants warnings is asked whether they matter.
+        asked: Any = {name: "call" if value == "warn" else value for name, value in keywords.items()}
+        return np.errstate(call=self.floating_point_error, **asked)
 
-        def quiet(*args: Any, **keywords: Any) -> Any:
-            if {*args, *keywords.values()} - {"ignore", "warn", None}:
-                drawer.refuse("it makes NumPy raise floating-point errors")
-            return real(*args, **keywords)
-
-        return quiet
+    def _state_of_errors(self, *args: Any, **keywords: Any) -> Any:
+        assert self._lifted is not None
+        self._lifted.refuse("it reads or sets what NumPy does about floating-point errors")
 
     def _maker(self, real: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Arrays that the mechanism may assign draws to must be columns from the start."""
@@ -116,8 +132,8 @@ class Stage:
                 if keywords:
                     drawer.refuse(f"it calls np.{name} with {', '.join(sorted(keywords))}=")
                 if dtype is not None:
-                    return column.astype(dtype)
-                return column.copy() if name != "asarray" and hasattr(type(column), "copy") else column
+                    column = column.astype(dtype, copy=False) if args[0] is column else column.astype(dtype)
+                return column.copy("K") if name != "asarray" and isinstance(column, np.ndarray) else column
             if any(holds_column(arg) for arg in (*args, *keywords.values())):
                 drawer.refuse(f"it calls np.{name} with a size or value that depends on draws")
             constant = real(*args, **keywords)
@@ -125,7 +141,7 @@ class Stage:
             same = name == "asarray" and isinstance(args[0], np.ndarray)
             if same or constant.ndim == 0 or constant.dtype not in STANDARD:
                 return constant
-            return wrap(drawer.run, np.asarray(constant)[None], True)
+            return ArrayColumn(drawer.run, np.asarray(constant)[None], True, constant.flags.c_contiguous)
 
         return make
 
@@ -147,6 +163,11 @@ _MAKERS = frozenset(
 )
 _LEGACY = np.random.random.__self__  # type: ignore[attr-defined]
 _STANDARD: Any = vars(random)["_inst"]
+
+
+def _warnings_raise() -> bool:
+    """Whether a filter turns NumPy's warnings into exceptions."""
+    return any(action == "error" and issubclass(RuntimeWarning, kind) for action, _, kind, *_ in warnings.filters)
 
 
 def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:

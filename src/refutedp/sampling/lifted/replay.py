@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -95,14 +96,14 @@ class Replay:
 
     def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
         """The recorded value, as the real generator would return it."""
-        record = self._next(law.name, params, normal_size(size))
+        record = self._next(law.name, params, normal_size(size, self))
         if record.size is not None:
             return np.array(record.value)
         return record.value if law.convert is None else law.convert(record.value)
 
     def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
         """The recorded element of `options`."""
-        return _chosen(options, self._next(law, (options, p), normal_size(size)).value)
+        return _chosen(options, self._next(law, (options, p), normal_size(size, self)).value)
 
     def permute(self, law: str, values: Any) -> Any:
         """The recorded order of `values`."""
@@ -118,7 +119,7 @@ class Replay:
 class Continue:
     """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
 
-    __slots__ = ("_fresh", "_laws", "_position", "_source", "_steered", "_values", "numbers", "trouble")
+    __slots__ = ("_drawn", "_fresh", "_laws", "_position", "_source", "_steered", "_values", "numbers", "trouble")
 
     def __init__(
         self,
@@ -126,6 +127,7 @@ class Continue:
         values: Sequence[Any],
         source: Source,
         steered: Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
+        drawn: list[Recorded] | None = None,
     ) -> None:
         self._laws = laws
         self._values = values
@@ -134,6 +136,10 @@ class Continue:
         self._source = source
         self._steered = steered
         """Gives draw number so and so of this run, where its noise is steered."""
+        self._drawn = drawn
+        """Where to write down what is drawn, if someone wants to know."""
+        if drawn is not None:
+            drawn.clear()
         self.numbers = 0
         """How many numbers were drawn afresh."""
         self.trouble: str | None = None
@@ -161,17 +167,27 @@ class Continue:
 
     def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
         """The recorded value while there is one, then a fresh one."""
+        shape = None if size is None else normal_size(size, self)
         if self._recorded(law.name):
-            return self._values[self._position - 1]
-        shape = None if size is None else normal_size(size)
+            value = self._values[self._position - 1]
+            self._note(law.name, params, shape, value)
+            return value
         fresh = None if self._steered is None else self._by_plan(law, params, shape)
         if fresh is None:
             fresh = law.sample(self._source, params, shape)
+        self._note(law.name, params, shape, fresh)
         if isinstance(fresh, np.ndarray):
             self.numbers += fresh.size
             return fresh
         self.numbers += 1
         return fresh if law.convert is None else law.convert(fresh)
+
+    def _note(self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, value: Any) -> None:
+        if self._drawn is not None:
+            # The function may write to what it gave or got.
+            given = tuple([copy.copy(param) for param in params])
+            shape = value.shape if isinstance(value, np.ndarray) else shape
+            self._drawn.append(Recorded(law, given, shape, copy.copy(value), None))
 
     def _by_plan(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
         assert self._steered is not None
@@ -179,26 +195,31 @@ class Continue:
         drawn = self._steered(self._position + self._fresh - 1, law, params, shape)
         return None if drawn is None else drawn[0]
 
+    def _index(
+        self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, draw: Callable[[], Any]
+    ) -> Any:
+        """Which element or elements: as recorded while there is a record, then drawn afresh."""
+        index = self._values[self._position - 1] if self._recorded(law) else draw()
+        self._note(law, params, shape, index)
+        return index
+
     def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
         """The recorded element while there is one, then a fresh one."""
-        if self._recorded(law):
-            return _chosen(options, self._values[self._position - 1])
-        count = int(options) if np.ndim(options) == 0 else len(options)
-        return _chosen(options, self._source.generator.choice(count, normal_size(size), p=p))
+        count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
+        generator = self._source.generator
+        return _chosen(options, self._index(law, (options, p), shape, lambda: generator.choice(count, shape, p=p)))
 
     def permute(self, law: str, values: Any) -> Any:
         """The recorded order while there is one, then a fresh one."""
-        if self._recorded(law):
-            return _ordered(values, self._values[self._position - 1])
         count = int(values) if np.ndim(values) == 0 else len(values)
-        return _ordered(values, self._source.generator.permutation(count))
+        generator = self._source.generator
+        return _ordered(values, self._index(law, (values,), (count,), lambda: generator.permutation(count)))
 
     def pick(self, options: Sequence[Any]) -> Any:
         """The recorded element while there is one, then a fresh one."""
         _not_empty(options)
-        if self._recorded("random.choice"):
-            return options[int(self._values[self._position - 1])]
-        return options[int(self._source.generator.integers(0, len(options)))]
+        count, generator = len(options), self._source.generator
+        return options[int(self._index("random.choice", (count,), None, lambda: generator.integers(0, count)))]
 
 
 def values_by_run(laws: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:

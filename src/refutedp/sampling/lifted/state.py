@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import threading
 import types
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,6 +18,11 @@ from refutedp.sampling.lifted.refusal import CannotLift, Refused
 _DEPTH = 6
 _LONG = 10_000
 _FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_STATELESS = (
+    *(types.ModuleType, types.BuiltinFunctionType, np.ufunc, property, staticmethod, classmethod),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, type(threading.Lock()), type(threading.RLock()), re.Pattern, np.dtype),
+)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), range, np.generic)
 
 
@@ -46,7 +53,7 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         raise CannotLift(f"it draws from a generator of its own, in '{name}'")
     if isinstance(value, Iterator):
         raise CannotLift(f"it keeps an iterator between calls, in '{name}'")
-    if depth == 0 or id(value) in above or isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
+    if depth == 0 or id(value) in above or isinstance(value, _STATELESS):
         return id(value)
     inside = above | {id(value)}
     if isinstance(value, np.ndarray):
@@ -65,7 +72,7 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
             for key, item in value.items()
         ]
     if hasattr(value, "cache_info"):
-        return value.cache_info().currsize
+        return value.cache_info().misses
     attributes = dict(getattr(value, "__dict__", {}))
     if isinstance(value, type):
         attributes = {k: v for k, v in attributes.items() if not k.startswith("__") and not callable(v)}
@@ -73,7 +80,27 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         for slot in _slots(cls):
             if hasattr(value, slot):
                 attributes[slot] = getattr(value, slot)
-    return id(value), [(key, _freeze(item, name, depth - 1, inside)) for key, item in attributes.items()]
+    items = _items(value, name, looked_into=bool(attributes))
+    frozen = [(key, _freeze(item, name, depth - 1, inside)) for key, item in attributes.items()]
+    return id(value), frozen, _freeze(items, name, depth - 1, inside)
+
+
+def _items(value: Any, name: str, *, looked_into: bool) -> list[Any]:
+    """What pickling would write down of an object besides its attributes: the items of a deque, say.
+
+    An object that can be neither written down nor looked into could remember anything.
+    """
+    if isinstance(value, (type, types.FunctionType, types.MethodType)):
+        return []
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception:
+        if looked_into:
+            return []
+        raise CannotLift(f"it could keep state in '{name}', a {type(value).__name__}, unseen") from None
+    if isinstance(reduced, str):
+        return [reduced]
+    return [list(part) if isinstance(part, Iterator) else part for part in reduced[1:] if part is not None]
 
 
 def _slots(cls: type) -> tuple[str, ...]:

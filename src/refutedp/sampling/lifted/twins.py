@@ -68,8 +68,8 @@ def hit_alone(lift: Lift, events: Sequence[Event], n: int, rng: np.random.Genera
     totals = [0] * len(events)
     known: Known = {}
 
-    def see(_: Array | None, output: Any, runs: int) -> None:
-        for number, mask in enumerate(_masks(output, runs, events, known)):
+    def see(_: Array | None, output: Any, runs: int, __: Any) -> None:
+        for number, mask in enumerate(masks_of(output, runs, events, known)):
             totals[number] += int(np.count_nonzero(mask)) if isinstance(mask, np.ndarray) else runs * bool(mask)
 
     with watching(lift):
@@ -110,7 +110,7 @@ def values_on(
     for lift in lifts:
         values = np.full(noise.n, np.nan)
 
-        def see(ids: Array | None, output: Any, n: int, values: Floats = values) -> None:
+        def see(ids: Array | None, output: Any, n: int, _: Any, values: Floats = values) -> None:
             column = feature.column(group_of(output, n) or row_of(output))
             kind = np.asarray(column).dtype.kind
             if column is not None and kind in "if":
@@ -125,9 +125,9 @@ def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.rando
     """Which runs lie in which event; what is known of outputs that whole paths have in common is added to `known`."""
     hits = np.zeros((len(events), noise.n), dtype=np.bool_)
 
-    def see(ids: Array | None, output: Any, n: int) -> None:
+    def see(ids: Array | None, output: Any, n: int, _: Any) -> None:
         where = slice(None) if ids is None else ids
-        for number, mask in enumerate(_masks(output, n, events, known)):
+        for number, mask in enumerate(masks_of(output, n, events, known)):
             if mask is not False:
                 hits[number, where] = mask
 
@@ -135,7 +135,7 @@ def _hits(lift: Lift, events: Sequence[Event], noise: SharedNoise, rng: np.rando
     return hits
 
 
-def _masks(output: Any, n: int, events: Sequence[Event], known: Known) -> Sequence[Any]:
+def masks_of(output: Any, n: int, events: Sequence[Event], known: Known) -> Sequence[Any]:
     """Which of the `n` runs of a part lie in each event, or whether all or none do."""
     group = group_of(output, n)
     if group is None:
