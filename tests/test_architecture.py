@@ -11,7 +11,18 @@ import refutedp
 
 ROOT = Path(refutedp.__file__).parent
 STAGES = ("inputs", "sampling", "events", "stats")
-BASE = {"records", "claims", "errors", "outputs", "mechanism", "settings", "datasets", "weights", "weights_apart"}
+BASE = {
+    "records",
+    "claims",
+    "errors",
+    "outputs",
+    "mechanism",
+    "settings",
+    "datasets",
+    "weights",
+    "weights_apart",
+    "tracing",
+}
 
 
 def imported_modules(path: Path) -> set[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from refutedp.claims import Claim
 from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
+from refutedp.inputs.adjacency import Adjacency
 
 OWN_RANDOMNESS = "It draws from its own secure randomness: a seed cannot reproduce this result exactly."
 
@@ -30,7 +30,7 @@ class Own:
         """Claim, adjacency and pairs, the mechanism's own where the caller gave none."""
         if claim is None and epsilon is None:
             claim = self.claim
-        if adjacency is ALL_DIFFER and self.adjacency is not None:
+        if adjacency is None and self.adjacency is not None:
             adjacency = self.adjacency
             pairs = self.pairs if pairs is None else pairs
         return claim, adjacency, pairs

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from refutedp.checking import check
 from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
-from refutedp.inputs.adjacency import ADD_REMOVE, ALL_DIFFER, REPLACE, Adjacency
+from refutedp.inputs.adjacency import ADD_REMOVE, REPLACE, Adjacency
 from refutedp.results import Result, Verdict
 from refutedp.settings import Options, Settings
 
@@ -29,7 +29,7 @@ def assert_private(
     claim: Claim | None = None,
     *,
     epsilon: float | None = None,
-    adjacency: Adjacency = ALL_DIFFER,
+    adjacency: Adjacency | None = None,
     args: Mapping[str, Any] | None = None,
     pairs: Sequence[Any] | None = None,
     inputs: Any = None,

@@ -30,8 +30,12 @@ _BESIDE = 40_000
 """Runs a side, at most, for figures and for the test of rounding that stands beside the verdict."""
 
 
-def seconds_per_run(runners: Sequence[Runner], settings: Settings, time_limit: float) -> float:
-    """Measure a run on the first, the middle and the last pair; spends a small part of the limit."""
+def seconds_per_run(runners: Sequence[Runner], settings: Settings, time_limit: float) -> tuple[float, int]:
+    """Measure a run on the first, the middle and the last pair, and say how many runs that took.
+
+    It spends a small part of the limit.
+    """
+    runs = 0
     numbers = sorted({0, len(runners) // 2, len(runners) - 1})[:_TIMED_PAIRS]
     enough = min(0.2, time_limit / 50)
     slowest = 0.0
@@ -41,10 +45,11 @@ def seconds_per_run(runners: Sequence[Runner], settings: Settings, time_limit: f
             start = time.perf_counter()
             runners[number].run(n, n, child(settings.seed, TIMING_STREAM, number, n))
             took = time.perf_counter() - start
+            runs += 2 * n
             speed = took / (2 * n)
             n *= 4
         slowest = max(slowest, speed)
-    return slowest
+    return slowest, runs
 
 
 def fit(settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0) -> tuple[Settings, str]:

@@ -91,6 +91,8 @@ def confirm(
     settings: Settings,
     report: Callable[[Progress], None],
     how: How | None = None,
+    *,
+    stream: int = CONFIRM_STREAM,
 ) -> Evidence:
     """Fresh runs for one candidate, and what they say about the claim; `how` to steer them, if it is known already.
 
@@ -101,11 +103,12 @@ def confirm(
     from refutedp.sampling.lifted import CannotLift
 
     try:
-        return _confirm(_firm(runner, candidate), candidate, claim, settings, report, how, CONFIRM_STREAM)
+        return _confirm(_firm(runner, candidate), candidate, claim, settings, report, how, stream)
     except CannotLift:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
         candidate, runner = replace(candidate, twins=False, steered=False, apart=False), replace(runner, way="scalar")
-        return _confirm(runner, candidate, claim, settings, report, None, CONFIRM_STREAM + ANEW)
+        evidence = _confirm(runner, candidate, claim, settings, report, None, stream + ANEW)
+        return replace(evidence, fallback=True)
 
 
 def _confirm(
@@ -118,7 +121,6 @@ def _confirm(
     stream: int,
 ) -> Evidence:
     if candidate.steered:
-        how = how or _steering(runner, candidate, claim, settings)
         if how is not None:
             return _confirm_steered(runner, candidate, claim, settings, report, how)
         candidate = replace(candidate, steered=False, apart=False)
@@ -180,7 +182,10 @@ def _batches(settings: Settings, way: Way) -> Iterator[int]:
     return anytime.batches(total)
 
 
-def _steering(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> How | None:
+def steering_for(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> How | None:
+    """How to steer the runs of a candidate that wants that, where it is not known yet; None if it cannot be done."""
+    if not candidate.steered:
+        return None
     from refutedp.sampling.lifted import CannotLift
     from refutedp.steering import pilots
     from refutedp.steering_apart import apart

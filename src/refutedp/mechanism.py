@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from refutedp.errors import UsageError
 
-EPSILON_NAMES = ("epsilon", "eps")
-RNG_NAME = "rng"
+EPSILON_NAMES = ("epsilon", "eps", "ε", "privacy_budget", "epsilon_total", "total_epsilon")
+RNG_NAMES = ("rng", "generator", "random_generator", "np_rng", "prng")
+LEGACY_NAMES = ("random_state", "randomstate")
+SEED_NAME = "seed"
 SIZE_NAME = "size"
+NOISE_NAMES = frozenset(
+    {
+        *("delta", "rho", "mu", "sigma", "scale", "std", "stddev", "noise", "noise_scale", "noise_std"),
+        *("noise_multiplier", "budget", "lam", "lambd", "lambda_"),
+    }
+)
+"""Parameters whose names say that they decide how much noise there is: nobody but the user may choose them."""
+Generators: TypeAlias = Literal["generator", "legacy", "python"]
+"""What a mechanism draws from: a NumPy Generator, a NumPy RandomState, or a random.Random."""
 MISSING: Any = inspect.Parameter.empty
 
 
@@ -33,7 +47,8 @@ class Option:
 class Mechanism:
     """The thing under test, with the roles of its parameters; each role is a parameter's name or None.
 
-    `rng` is None for an opaque function with its own randomness; `size` is set when the author wrote a batched
+    `rng` is None for an opaque function with its own randomness, and `draws_from` says which generator it is handed;
+    `seed` is a parameter that gets a fresh seed in every call. `size` is set when the author wrote a batched
     function that returns `size` outputs a call. A mechanism with `**arguments` is `open`: it takes any option.
     """
 
@@ -47,6 +62,8 @@ class Mechanism:
     size: str | None
     options: tuple[Option, ...]
     open: bool = False
+    seed: str | None = None
+    draws_from: Generators = "generator"
 
     @property
     def batched(self) -> bool:
@@ -56,8 +73,10 @@ class Mechanism:
     def call(self, data: Any, arguments: Mapping[str, Any], *, rng: Any = None, size: int | None = None) -> Any:
         """One call; `arguments` holds every option by name, epsilon included when the mechanism takes it."""
         keywords = dict(arguments)
+        if self.seed is not None:
+            keywords[self.seed] = _seed_from(rng)
         if self.rng is not None:
-            keywords[self.rng] = rng
+            keywords[self.rng] = rng if self.draws_from == "generator" else _converted(rng, self.draws_from)
         if self.size is not None:
             keywords[self.size] = size
         if self.data_by_keyword:
@@ -92,15 +111,15 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
             )
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     epsilon = _epsilon_parameter(name, named, epsilon_name)
-    roles = {epsilon, RNG_NAME}
-    data = next((p for p in named if p.name not in roles), None)
+    rng, draws_from = _rng_parameter(named)
+    seed = next((p.name for p in named if p.name == SEED_NAME and p.default in (MISSING, None)), None)
+    data = next((p for p in named if p.name not in (epsilon, rng, seed)), None)
     if data is None:
         if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
             raise UsageError(f"mechanism {name}() takes no data: its first parameter must be the data")
         data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_ONLY)
-    has_rng = any(p.name == RNG_NAME for p in named)
     batched = any(p.name == SIZE_NAME and p.kind is p.KEYWORD_ONLY and p.default is MISSING for p in named)
-    taken = {data.name, epsilon, RNG_NAME} | ({SIZE_NAME} if batched else set())
+    taken = {data.name, epsilon, rng, seed} | ({SIZE_NAME} if batched else set())
     return Mechanism(
         function=function,
         name=name,
@@ -108,11 +127,47 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
         data_annotation=data.annotation,
         data_by_keyword=data.kind is data.KEYWORD_ONLY or (bool(named) and named[0] is not data),
         epsilon=epsilon,
-        rng=RNG_NAME if has_rng else None,
+        rng=rng,
         size=SIZE_NAME if batched else None,
         options=tuple(Option(p.name, p.annotation, p.default) for p in named if p.name not in taken),
         open=any(p.kind is p.VAR_KEYWORD for p in parameters),
+        seed=seed,
+        draws_from=draws_from,
     )
+
+
+def _rng_parameter(parameters: list[inspect.Parameter]) -> tuple[str | None, Generators]:
+    """The parameter that takes a generator, by its annotation or its name, and which generator."""
+    for parameter in parameters:
+        written = parameter.annotation
+        text = written if isinstance(written, str) else inspect.formatannotation(written)
+        if "RandomState" in text:
+            return parameter.name, "legacy"
+        if "random.Random" in text:
+            return parameter.name, "python"
+        if "Generator" in text and "random" in text:
+            return parameter.name, "generator"
+    names = {parameter.name for parameter in parameters}
+    kinds: tuple[tuple[tuple[str, ...], Generators], ...] = ((RNG_NAMES, "generator"), (LEGACY_NAMES, "legacy"))
+    for known, kind in kinds:
+        found = next((name for name in known if name in names), None)
+        if found is not None:
+            return found, kind
+    return None, "generator"
+
+
+def _seed_from(rng: Any) -> int:
+    """A fresh seed; where noise is left out, any will do."""
+    return int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else 0
+
+
+def _converted(rng: Any, kind: Generators) -> Any:
+    """The generator that a mechanism wants, on the bits of a NumPy Generator."""
+    if not isinstance(rng, np.random.Generator):
+        return rng
+    if kind == "legacy":
+        return np.random.RandomState(rng.bit_generator)
+    return random.Random(int(rng.integers(2**63)))
 
 
 def _name_of(function: Any) -> str:

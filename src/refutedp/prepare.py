@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refutedp.arguments import complete
+from refutedp.arguments import CLAIMED_NUMBERS, complete
 from refutedp.claims import Claim
 from refutedp.datasets import one_line
 from refutedp.errors import MechanismError, UsageError
@@ -38,6 +38,8 @@ class Prepared:
     mechanism: Mechanism
     runners: tuple[Runner, ...]
     notes: tuple[str, ...]
+    calls: int = 0
+    """How many runs and calls of the mechanism all this took."""
 
 
 def prepare(
@@ -57,15 +59,15 @@ def prepare(
     bare, notes = _pairs(adjacency, pairs, inputs, settings)
     if _wants_arrays(mechanism):
         bare = [_as_arrays(pair) for pair in bare]
-    filled, found = complete(mechanism, bare, given, settings, report)
+    filled, found, calls = complete(mechanism, bare, given, settings, report)
     notes += found
     trial = [Runner(mechanism, pair, "scalar", settings.on_error) for pair in filled]
     if mechanism.batched:
         trial = [replace(runner, way="batched") for runner in trial]
     own_data = pairs is not None or inputs is not None
-    tried = _trial(trial, own_data=own_data, settings=settings, notes=notes)
+    tried, trials = _trial(trial, own_data=own_data, settings=settings, notes=notes)
     runners, refusals = [], []
-    known = _known_lifts(settings)
+    known = known_lifts(settings)
     for number, runner in enumerate(tried):
         seeds = child(settings.seed, PROOF_STREAM, number)
         chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift, known=known)
@@ -73,10 +75,12 @@ def prepare(
         refusals += [refusal] if refusal else []
     if refusals:
         notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
-    return Prepared(mechanism, tuple(runners), tuple(notes))
+    calls += trials + (0 if known is None else known.calls)
+    return Prepared(mechanism, tuple(runners), tuple(notes), calls)
 
 
-def _known_lifts(settings: Settings) -> KnownLifts | None:
+def known_lifts(settings: Settings) -> KnownLifts | None:
+    """What is known of lifts at the beginning; None where nothing may be lifted."""
     if not settings.lift:
         return None
     from refutedp.sampling.lifted import KnownLifts
@@ -89,8 +93,15 @@ def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) ->
     names = {option.name: option.name for option in mechanism.options if option.required}
     if mechanism.epsilon is not None:
         names["epsilon"] = mechanism.epsilon
+    missing = [name for name in names if name in ("delta", "rho", "mu") and name not in given]
+    lacking = [name for name in missing if getattr(claim, name, None) is None]
+    if lacking:
+        raise UsageError(
+            f"{mechanism.name}() needs '{lacking[0]}', which the claim {claim} does not have: "
+            f'give it with args={{"{lacking[0]}": ...}}, or a claim that has it'
+        )
     found = {}
-    for number in ("epsilon", "delta", "rho", "mu", "alpha"):
+    for number in ("epsilon", *CLAIMED_NUMBERS):
         name, value = names.get(number), getattr(claim, number, None)
         if name is not None and name not in given and value is not None:
             found[name] = value
@@ -172,13 +183,17 @@ def _as_arrays(pair: Pair) -> Pair:
         return pair
 
 
-def _trial(runners: list[Runner], *, own_data: bool, settings: Settings, notes: list[str]) -> list[Runner]:
-    """Run every pair a few times: a mechanism that always fails is an error, not an output."""
+def _trial(
+    runners: list[Runner], *, own_data: bool, settings: Settings, notes: list[str]
+) -> tuple[list[Runner], int]:
+    """Run every pair a few times: a mechanism that always fails is an error, not an output; how many runs it took."""
+    calls = 2 * TRIAL_RUNS * len(runners)
     tried = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(runners)]
     if _all_failed(tried) and not own_data and isinstance(runners[0].pair.d1, list):
         # A mechanism that calls queries.sum() wants arrays, and fails on every list.
         arrays = [replace(r, pair=_as_arrays(r.pair)) for r in runners] if _numeric(runners[0].pair) else runners
         again = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(arrays)]
+        calls *= 2
         if not _all_failed(again):
             notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
             runners, tried = arrays, again
@@ -187,7 +202,7 @@ def _trial(runners: list[Runner], *, own_data: bool, settings: Settings, notes: 
     labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
     if len(labels) > 1:
         notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
-    return runners
+    return runners, calls
 
 
 def _numeric(pair: Pair) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.predicates import Both, Event, Exactly, Interval
+from refutedp.events.predicates import Both, Event, Exactly, Interval, paths_of
 from refutedp.outputs import Group, Outputs
 
 BINS = 40
@@ -123,7 +123,8 @@ def _wholes(part: Exactly, group: Group) -> NDArray[Any]:
     ]
     label = group.shape.label
     rows = zip(*columns, strict=True) if columns else iter([()] * group.rows)
-    texts = [Exactly(label, tuple(row)).words().removeprefix("the output = ") for row in rows]
+    paths = paths_of(group.shape)
+    texts = [Exactly(label, tuple(row), paths).words().removeprefix("the output = ") for row in rows]
     return np.array(texts, dtype=object)
 
 

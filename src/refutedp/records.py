@@ -17,17 +17,21 @@ from refutedp.outputs import Group, Outputs
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two adjacent inputs with the mechanism's other arguments, and the pattern they come from."""
+    """Two adjacent inputs with the mechanism's other arguments, and the pattern they come from.
+
+    `outside` says what in them lies beyond the records that the user gave, such as "nan"; "" where nothing does.
+    """
 
     d1: Any
     d2: Any
     category: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
+    outside: str = ""
 
     def swapped(self) -> Pair:
         """The same pair seen from the other side."""
-        return Pair(self.d2, self.d1, self.category, self.arguments, self.why)
+        return Pair(self.d2, self.d1, self.category, self.arguments, self.why, self.outside)
 
 
 class Event(Protocol):
@@ -184,6 +188,8 @@ class Evidence:
     bound_letter: str = "ε"
     bound: float | None = None
     steered: Steered | None = None
+    fallback: bool = False
+    """Whether the runs turned out to be plain calls, though lifted ones were planned."""
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -206,3 +212,16 @@ class Evidence:
     def p_value(self) -> float:
         """The p-value; zero when below what a float can hold (see `log_p_value`)."""
         return math.exp(self.log_p_value)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What the mechanism's own function, called plainly with a real generator, said of evidence from lifted runs.
+
+    `calls` counts all of these calls. `plain` is what they say about the same candidate, where lifted runs convict;
+    `repeated` of them repeated lifted runs on the same draws, with equal outputs.
+    """
+
+    calls: int
+    plain: Evidence | None = None
+    repeated: int = 0

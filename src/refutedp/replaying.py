@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from refutedp.aiming import may_steer
-from refutedp.checking import detectable, profile, verdict_of
+from refutedp.checking import detectable, distrust, profile, verdict_of
 from refutedp.claims import Claim, PureDP, Tangent, claim_from_dict
-from refutedp.confirm import confirm
+from refutedp.confirm import confirm, steering_for
+from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.errors import MechanismError, UsageError
 from refutedp.loading import load_mechanism
 from refutedp.mechanism import Mechanism, describe
 from refutedp.origin import Origin, origin_of
-from refutedp.prepare import PROOF_STREAM, TRIAL_RUNS, TRIAL_STREAM
+from refutedp.prepare import PROOF_STREAM, TRIAL_RUNS, TRIAL_STREAM, known_lifts
 from refutedp.records import Candidate, Counts, Pair
 from refutedp.report.progress import reporting
 from refutedp.report.to_json import event_from_builtins, load
@@ -24,7 +26,7 @@ from refutedp.results import Effort, Result, Sweep
 from refutedp.sampling.pool import engine_running
 from refutedp.sampling.runner import Runner, fastest
 from refutedp.sampling.seeds import child
-from refutedp.settings import Options, Settings, settings_from
+from refutedp.settings import Options, Progress, Settings, settings_from
 from refutedp.stats.verdict import choose_tangent, is_ratio, search_rates
 
 LOOK_STREAM = 24
@@ -142,11 +144,38 @@ def _changes(before: Origin | None, now: Origin) -> list[str]:
 
 def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: str, settings: Settings) -> Result:
     _try_out(mechanism, candidate.pair, settings)
-    seeds = child(settings.seed, PROOF_STREAM)
-    runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift)
-    candidate = _as_asked(_aimed(runner, candidate, claim, settings), runner, settings)
     with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
-        evidence = confirm(runner, candidate, claim, settings, report)
+        try:
+            return _once(mechanism, candidate, claim, adjacency, settings, report)
+        except Contradicted as trouble:
+            plain = replace(settings, lift=False)
+            again = _once(mechanism, candidate, claim, adjacency, plain, report)
+            effort = replace(again.effort, other_runs=again.effort.other_runs + trouble.runs)
+            return replace(again, effort=effort, notes=(*again.notes, distrust(trouble)))
+
+
+def _once(
+    mechanism: Mechanism,
+    candidate: Candidate,
+    claim: Claim,
+    adjacency: str,
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> Result:
+    known = known_lifts(settings)
+    seeds = child(settings.seed, PROOF_STREAM)
+    runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift, known=known)
+    other = 2 * TRIAL_RUNS + (0 if known is None else known.calls)
+    candidate, looked = _aimed(runner, candidate, claim, settings)
+    candidate = _as_asked(candidate, runner, settings)
+    how = steering_for(runner, candidate, claim, settings)
+    evidence = confirm(runner, candidate, claim, settings, report, how)
+    confirm_runs = evidence.counts.n_x + evidence.counts.n_y
+    try:
+        examination = cross_examine(runner, evidence, claim, settings, report, how)
+    except Contradicted as trouble:
+        raise trouble.after(confirm_runs + other + looked) from None
+    other += looked + (0 if examination is None else examination.calls)
     return Result(
         verdict=verdict_of(evidence, settings),
         mechanism=mechanism.name,
@@ -154,21 +183,22 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
         adjacency=adjacency,
         evidence=evidence,
         detectable_epsilon=detectable(evidence, claim, settings),
-        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=evidence.counts.n_x + evidence.counts.n_y),
+        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=confirm_runs, other_runs=other),
         settings=settings,
         notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
         origin=origin_of(mechanism.function),
-        profile=profile(runner, candidate, settings),
+        examination=examination,
+        make_profile=partial(profile, runner, candidate, settings),
     )
 
 
-def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
-    """With the line of the claim's bound to aim at, which a few runs tell where it was not given."""
+def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
+    """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
     if candidate.tangent is not None or is_ratio(claim):
-        return candidate
+        return candidate, 0
     (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
     line = choose_tangent(claim, *search_rates(counts), candidate.share)
-    return replace(candidate, search=counts, tangent=line)
+    return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
 def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:

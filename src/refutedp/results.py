@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from refutedp.claims import Claim
 from refutedp.origin import Origin
 from refutedp.profile import Profile
-from refutedp.records import Evidence
+from refutedp.records import Evidence, Examination
 from refutedp.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,17 +26,22 @@ class Verdict(enum.Enum):
     NOT_FOUND = "not found"
     """No violation was found with this budget; there may still be one."""
     INCONCLUSIVE = "inconclusive"
-    """Fresh runs hint at a violation (p <= 0.05) without reaching the significance; more runs would tell."""
+    """Fresh runs hint at a violation (p <= 0.05) without reaching the significance, or nothing could be tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much was tried."""
+    """How much was tried.
+
+    `other_runs` are all further calls: trials, the search for arguments, runs without noise, proofs of lifts, the
+    test of rounding, and the calls of the function itself that were heard before the verdict.
+    """
 
     pairs: int
     events: int
     search_runs: int
     confirm_runs: int
+    other_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +50,11 @@ class Result:
 
     `evidence` is what fresh runs said about the best candidate, whether it convicts or not; None when the outputs
     did not vary at all. `detectable_epsilon` is the smallest real epsilon that the budget would have caught for
-    that event. `origin` says where the mechanism came from, and `profile` how the event's feature was spread on
-    runs of its own, for figures. `float_leak` is a leak through the last digits of floats, proven by a test of its
-    own, that a mechanism on real numbers would not have.
+    that event. `origin` says where the mechanism came from. `float_leak` is a leak through the last digits of floats,
+    proven by a test of its own, that a mechanism on real numbers would not have. `examination` is what the function
+    itself said, where lifted runs decided. `vacuous` is what nearly every run did, where outputs do not vary and so
+    nothing was tested. `outside` is a second violation, on inputs beyond the user's. `profile` is how the event's
+    feature is spread on runs of its own, for figures; it is made when one is asked for (`profiled`).
     """
 
     verdict: Verdict
@@ -59,13 +67,23 @@ class Result:
     settings: Settings
     notes: tuple[str, ...] = ()
     origin: Origin | None = None
-    profile: Profile | None = None
+    profile: Profile | None = field(default=None, compare=False)
     float_leak: Evidence | None = None
+    examination: Examination | None = None
+    vacuous: str = ""
+    outside: Evidence | None = None
+    make_profile: Callable[[], Profile] | None = field(default=None, repr=False, compare=False)
 
     @property
     def counterexample(self) -> Evidence | None:
         """Pair, event, direction, counts and p-value that convict; None when nothing was found."""
         return self.evidence if self.verdict is Verdict.VIOLATION else None
+
+    def profiled(self) -> Result:
+        """The result with its profile, made on fresh runs unless it is there or the mechanism is not."""
+        if self.profile is not None or self.make_profile is None:
+            return self
+        return replace(self, profile=self.make_profile())
 
     def __str__(self) -> str:
         from refutedp.report.text import explain

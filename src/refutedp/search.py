@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from refutedp.claims import Claim
 from refutedp.datasets import container_of
 from refutedp.events.catalogue import Feature, rounding_features, subtle_features
+from refutedp.events.sameness import nearly_all
 from refutedp.events.select import Scored, Search, search_events, search_rounding
 from refutedp.heats import HEATS, Finalist, Heats, distinct, pays_here
 from refutedp.prepare import Prepared
@@ -64,6 +65,14 @@ class Found:
     runs: int
     rounding: tuple[Candidate, Runner] | None = None
     promising: frozenset[int] = frozenset()
+    noise_free: int = 0
+    """Calls without noise, for events that compare with their outputs."""
+    outside: tuple[Candidate, Runner] | None = None
+    """What inputs beyond the user's show beyond doubt, where ordinary ones show no such thing."""
+    suspected: str = ""
+    """What seems to break the claim besides, of inputs beyond the user's; it was not tested."""
+    same: str = ""
+    """What nearly every run did on every input, in words; "" where outputs vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,8 @@ class _Looked:
     """On either side."""
     search: Search
     rounding: Scored | None = None
+    noise_free: int = 0
+    same: str = ""
 
     @property
     def score(self) -> float:
@@ -115,6 +126,9 @@ def search(
     looked = look("pilot", everyone, pilot_runs, PILOT_STREAM)
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
+    noise_free = sum(one.noise_free for one in looked)
+    same = looked[0].same if all(one.same for one in looked) else ""
+    looked, suspected = _ordinary_first(looked, scorer.threshold)
     best = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
     if max(one.score for one in looked) > scorer.threshold:
         looked = best
@@ -125,15 +139,49 @@ def search(
     racing = [_Racer(one.number, one.runner, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM)
     runs += 2 * rest * len(looked)
+    noise_free += sum(one.noise_free for one in looked)
     events = sum(one.search.events for one in looked)
-    finalists = _fastest(looked, look) if look.for_speed else _finalists(looked, look.least_ceiling(looked))
-    if not finalists:
-        return Found(None, None, len(everyone), events, runs, rounding)
-    winner = Heats(scorer, settings, report).run(finalists)
-    candidate = look.candidate(winner.runner, winner.event, rest + winner.counts.n_x, winner.counts)
-    oriented = _oriented(winner.runner, winner.event)
+    looked, more = _ordinary_first(looked, scorer.threshold)
+    found = Found(
+        None,
+        None,
+        len(everyone),
+        events,
+        runs,
+        rounding,
+        noise_free=noise_free,
+        suspected=suspected or more,
+        same=same,
+    )
+    outside = [one for one in looked if one.runner.pair.outside]
+    ordinary = [one for one in looked if not one.runner.pair.outside]
+    for among in (ordinary, outside):
+        finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.least_ceiling(among))
+        if finalists:
+            winner = Heats(scorer, settings, report).run(finalists)
+            candidate = look.candidate(winner.runner, winner.event, rest + winner.counts.n_x, winner.counts)
+            oriented = _oriented(winner.runner, winner.event)
+            found = replace(found, runs=found.runs + winner.all_runs)
+            if found.candidate is None:
+                found = replace(found, candidate=candidate, runner=oriented)
+            else:
+                found = replace(found, outside=(candidate, oriented))
     hopeful = frozenset(one.number for one in looked if one.hope >= _reach(looked))
-    return Found(candidate, oriented, len(everyone), events, runs + winner.all_runs, rounding, hopeful)
+    return replace(found, promising=hopeful)
+
+
+def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Looked], str]:
+    """The pairs that race on: those within the user's records, if they show a violation beyond doubt.
+
+    Else those beyond them that do stay in the race, too. What seems to break the claim there besides is told.
+    """
+    ordinary = [one for one in looked if not one.runner.pair.outside]
+    outside = [one for one in looked if one.runner.pair.outside and one.score > threshold]
+    if not ordinary:
+        return looked, ""
+    if max(one.score for one in ordinary) > threshold:
+        return ordinary, outside[0].runner.pair.outside if outside else ""
+    return [*ordinary, *outside], ""
 
 
 def _finalists(looked: Sequence[_Looked], least_ceiling: float) -> list[Finalist]:
@@ -143,6 +191,8 @@ def _finalists(looked: Sequence[_Looked], least_ceiling: float) -> list[Finalist
     reach `least_ceiling` however many runs they get.
     """
     places = HEATS[0][0]
+    if not looked:
+        return []
     by_score = sorted(looked, key=lambda one: -one.score)
     chosen, rest = by_score[: places // 2], by_score[places // 2 :]
     chosen += sorted(rest, key=lambda one: -one.hope)[: places - len(chosen)]
@@ -173,7 +223,8 @@ def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
 
 
 def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Runner] | None:
-    seen = [(one, one.rounding) for one in looked if one.rounding is not None]
+    ordinary = [one for one in looked if not one.runner.pair.outside] or looked
+    seen = [(one, one.rounding) for one in ordinary if one.rounding is not None]
     if not seen:
         return None
     one, best = max(seen, key=lambda pair: pair[1].score)
@@ -224,8 +275,8 @@ class _Round:
         looked: list[_Looked] = []
         best = -math.inf
         words = ""
-        for racer, (found, rounding) in zip(ordered, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.runner, runs, found, rounding))
+        for racer, (found, rounding, noise_free, same) in zip(ordered, self._pool.run(tasks), strict=True):
+            looked.append(_Looked(racer.number, racer.runner, runs, found, rounding, noise_free, same))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
                 shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
@@ -263,7 +314,7 @@ class _Round:
         It will if confirmation has no fewer runs than search.
         """
         sure = self.settings.confirm_runs >= self.settings.search_runs
-        return max(one.score for one in looked) if sure else -math.inf
+        return max((one.score for one in looked), default=-math.inf) if sure else -math.inf
 
     def rank(self, one: _Looked) -> float:
         """What makes a pair worth more runs."""
@@ -296,19 +347,22 @@ def search_pair(
     settings: Settings,
     subtle: tuple[Feature, ...] | None,
     common: CommonNoise,
-) -> tuple[Search, Scored | None]:
+) -> tuple[Search, Scored | None, int, str]:
     """The best events of one of `pairs` pairs on n runs a side; in the pilot also the best event about rounding.
 
-    It is the pilot while it is not known which `subtle` features show something. Lifted runs are made on the
-    `common` noise of all pairs.
+    Then comes how many calls without noise it took, and what nearly all runs did, if they did. It is the pilot while
+    it is not known which `subtle` features show something. Lifted runs are made on the `common` noise of all pairs.
     """
     pilot = subtle is None
     runs = runner.sample(n, seeds, common)
     pair = runner.pair
-    references = [
-        noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
-        for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
-    ]
+    references, calls = zip(
+        *(
+            noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
+            for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
+        ),
+        strict=True,
+    )
     scorer = scorer.with_runs(runs.first.size)
     if runner.way == "lifted" and settings.twins and settings.method != "fisher":
         scorer = scorer.with_twins()
@@ -336,7 +390,7 @@ def search_pair(
         rounding = search_rounding(
             runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
         )
-    return found, rounding
+    return found, rounding, sum(calls), nearly_all(runs.first, runs.second)
 
 
 def _numbers_in(*inputs: Any) -> list[float]:

@@ -33,6 +33,8 @@ class Settings:
     one that convicts after the fewest fresh runs, and stops there. `rarity` is the paper's rule to skip events seen
     fewer than rarity·n·e^ε times (it uses 0.001); None leaves rare events to the score, which serves small budgets
     better.
+    `lengths` are those of the inputs that are made: query answers (1, 5 and 10 unless given), or records besides the
+    one that changes (1 and 5).
     `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
     at `scheduler` or a local one. None of this changes the result.
     Noise added to floats leaks through their last digits, even where the same mechanism on real numbers is private:
@@ -63,7 +65,7 @@ class Settings:
     jobs: int = 1
     engine: Literal["local", "dask", "ray"] = "local"
     scheduler: str | None = None
-    lengths: tuple[int, ...] = (1, 5, 10)
+    lengths: tuple[int, ...] | None = None
     rarity: float | None = None
     on_error: Literal["output", "raise"] = "output"
     float_leaks: Literal["report", "convict", "ignore"] = "report"
@@ -88,7 +90,8 @@ class Settings:
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
-        object.__setattr__(self, "lengths", _lengths(self.lengths))
+        if self.lengths is not None:
+            object.__setattr__(self, "lengths", _lengths(self.lengths))
         if self.rarity is not None:
             _inside("rarity", self.rarity)
         if self.time_limit is not None:
@@ -108,7 +111,7 @@ class Options(TypedDict, total=False):
     jobs: int
     engine: Literal["local", "dask", "ray"]
     scheduler: str | None
-    lengths: tuple[int, ...]
+    lengths: tuple[int, ...] | None
     rarity: float | None
     on_error: Literal["output", "raise"]
     float_leaks: Literal["report", "convict", "ignore"]
@@ -160,5 +163,5 @@ def _lengths(value: Any) -> tuple[int, ...]:
     if not items:
         raise UsageError("lengths=() is empty: give at least one length of input, such as (1, 5, 10)")
     for item in items:
-        _whole("lengths", item, least=1, why="inputs hold at least one query")
+        _whole("lengths", item, least=1, why="inputs hold at least one query or record")
     return items

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from refutedp.checking import CHECK_KEYWORDS
+from refutedp.checking import CHECK_KEYWORDS, distrust
 from refutedp.claims import PureDP, positive_number
 from refutedp.confirm import count_fresh, weigh
+from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import ALL_DIFFER, Adjacency
-from refutedp.mechanism import describe
+from refutedp.mechanism import Mechanism, describe
 from refutedp.origin import origin_of
 from refutedp.prepare import Prepared, prepare
 from refutedp.report.progress import reporting
@@ -31,7 +32,7 @@ def sweep(
     *,
     claimed: Iterable[float],
     test: Iterable[float],
-    adjacency: Adjacency = ALL_DIFFER,
+    adjacency: Adjacency | None = None,
     args: Mapping[str, Any] | None = None,
     pairs: Sequence[Any] | None = None,
     inputs: Any = None,
@@ -53,33 +54,54 @@ def sweep(
     if chosen.time_limit is not None:
         raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    adjacency = ALL_DIFFER if adjacency is None else adjacency
     claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
     tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
     # A curve says nothing of rounding, so it is not looked for.
     searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
-    curves: dict[int, _Curve] = {}
-    promising: dict[tuple[Any, ...], frozenset[int]] = {}
-    noise: NoiseByStream = {}
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        # From the largest claim on, for little noise shows best which pairs have a chance.
-        for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
-            claim = PureDP(claims[place])
-            prepared = prepare(described, claim, adjacency, args, pairs, inputs, chosen, report)
-            inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
-            known = promising.get(inputs_tried, frozenset())
-            found = search(prepared, claim, RatioClaimScorer(claim.epsilon), searched, report, known, noise)
-            promising[inputs_tried] = known | found.promising
-            curves[place] = _curve(found, prepared, claim, tests, chosen, report)
-    in_order = [curves[place] for place in range(len(claims))]
+
+        def curves(searched: Settings) -> list[_Curve]:
+            return _curves(described, claims, tests, (adjacency, args, pairs, inputs), searched, report)
+
+        notes: tuple[str, ...] = ()
+        try:
+            in_order = curves(searched)
+        except Contradicted as trouble:
+            in_order, notes = curves(replace(searched, lift=False)), (distrust(trouble),)
     return Sweep(
         described.name,
         str(adjacency),
         tuple(point for curve in in_order for point in curve.points),
         tuple(curve.effort for curve in in_order),
         chosen,
-        tuple(dict.fromkeys(note for curve in in_order for note in curve.notes)),
+        tuple(dict.fromkeys([*(note for curve in in_order for note in curve.notes), *notes])),
         origin_of(described.function),
     )
+
+
+def _curves(
+    mechanism: Mechanism,
+    claims: Sequence[float],
+    tests: Sequence[float],
+    data: tuple[Adjacency, Mapping[str, Any] | None, Sequence[Any] | None, Any],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> list[_Curve]:
+    """One curve a claimed epsilon, from the largest on, for little noise shows best which pairs have a chance."""
+    adjacency, args, pairs, inputs = data
+    curves: dict[int, _Curve] = {}
+    promising: dict[tuple[Any, ...], frozenset[int]] = {}
+    noise: NoiseByStream = {}
+    for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
+        claim = PureDP(claims[place])
+        prepared = prepare(mechanism, claim, adjacency, args, pairs, inputs, settings, report)
+        inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
+        known = promising.get(inputs_tried, frozenset())
+        found = search(prepared, claim, RatioClaimScorer(claim.epsilon), settings, report, known, noise)
+        promising[inputs_tried] = known | found.promising
+        curves[place] = _curve(found, prepared, claim, tests, settings, report)
+    return [curves[place] for place in range(len(claims))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +128,12 @@ def _curve(
         )
     (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
     bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
-    return _Curve(
-        tuple(Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests),
-        Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs),
-        prepared.notes,
-    )
+    points = [Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests]
+    # What refutes the smallest test epsilon is heard for all: it is the same event.
+    heard = cross_examine(found.runner, points[0].evidence, PureDP(tests[0]), settings, report)
+    other = prepared.calls + found.noise_free + (0 if heard is None else heard.calls)
+    effort = Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs, other)
+    return _Curve(tuple(points), effort, prepared.notes)
 
 
 def _list(name: str, values: Any) -> list[Any]:

@@ -83,7 +83,7 @@ def reports(tmp_path_factory):
         evidence=replace(numeric.evidence, candidate=candidate),
         notes=(EVIL,),
         origin=Origin(f"{EVIL}.py:f", f'def f():\n    """{EVIL}"""\n    return {"x" * 300}', 1, "0" * 64),
-        profile=replace(numeric.profile, feature=EVIL, given=EVIL),
+        profile=replace(numeric.profiled().profile, feature=EVIL, given=EVIL),
     )
     for name, result in (("numeric", numeric), ("mixed", mixed), ("evil", evil)):
         result.to_html(folder / f"{name}.html")

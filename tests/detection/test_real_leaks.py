@@ -161,7 +161,7 @@ def test_textbook_noise_is_caught_by_the_grid_of_its_floats(mechanism):
     result = check(mechanism, epsilon=1.0, adjacency=ONE_DIFFERS, pairs=[([0.0], [1.0])], **BUDGET)
     assert result.verdict is not Verdict.VIOLATION
     assert "multiple of 2^" in result.float_leak.event.words()
-    assert result.float_leak.p_value < 1e-100
+    assert result.float_leak.p_value < 1e-9
     assert "Floats give the input away" in str(result)
     decided = check(
         mechanism, epsilon=1.0, adjacency=ONE_DIFFERS, pairs=[([0.0], [1.0])], float_leaks="convict", **BUDGET

@@ -99,7 +99,7 @@ def test_options_decide_over_the_tests_and_runs_repeat(suite):
     again = run(suite, "--refutedp-runs", "2000", "--refutedp-seed", "3", "-k", "test_leak and not factory")
     counts = [re.findall(r"on d\d it happened in .*", r.stdout.str()) for r in (first, again)]
     assert counts[0] == counts[1] and len(counts[0]) == 2
-    first.stdout.fnmatch_lines(["*confirmed on 4,000 fresh runs, seed 3.*"])
+    first.stdout.fnmatch_lines(["*confirmed on 4,000 fresh runs, seed 3;*"])
 
 
 def test_bad_options_get_a_sentence(suite):

@@ -42,7 +42,7 @@ def test_bad_paths_and_empty_results_get_a_sentence(violation, constant, tmp_pat
 def test_inline_figures_are_valid_svg(violation, categories, curves):
     for result in (violation, categories):
         for drawn in (
-            figures.histogram(result.profile, result.claim),
+            figures.histogram(result.profiled().profile, result.claim),
             figures.p_curve(result.evidence, 0.5, 0.001),
             figures.rates(result.evidence, result.claim),
         ):
@@ -64,7 +64,7 @@ def test_the_p_value_curve_passes_through_the_p_value(violation):
 
 
 def test_a_profile_counts_every_run_once(violation):
-    profile = violation.profile
+    profile = violation.profiled().profile
     assert sum(one.x for one in profile.bins) == profile.n_x
     assert sum(one.y for one in profile.bins) == profile.n_y
     assert len(profile.bins) <= BINS + 4

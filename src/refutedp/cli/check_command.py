@@ -96,7 +96,7 @@ def check_command(
                 engine=engine.value,
                 scheduler=scheduler,
                 time_limit=None if time_limit is None else parse_time(time_limit),
-                lengths=tuple(length) if length else (1, 5, 10),
+                lengths=tuple(length) if length else None,
                 lift=lift,
                 twins=twins,
                 steer=steer.value,

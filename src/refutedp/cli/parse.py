@@ -191,19 +191,21 @@ def _pair(text: str) -> tuple[Any, Any]:
 
 
 def adjacency(
-    name: AdjacencyName, sensitivity: float | None, records: Sequence[str], *, odd: bool = True
-) -> Adjacency:
-    """The adjacency with its sensitivity or its records.
+    name: AdjacencyName | None, sensitivity: float | None, records: Sequence[str], *, odd: bool = True
+) -> Adjacency | None:
+    """The adjacency with its sensitivity or its records; None where nothing was said of it.
 
     >>> adjacency(AdjacencyName.REPLACE, None, ["0", "1"])
     Replace(records=(0, 1), odd=True)
     """
-    if name in (AdjacencyName.ALL_DIFFER, AdjacencyName.ONE_DIFFERS):
+    if name is None and sensitivity is None and not records and odd:
+        return None
+    if name in (None, AdjacencyName.ALL_DIFFER, AdjacencyName.ONE_DIFFERS):
         if records:
             raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
         if not odd:
             raise UsageError("--no-odd goes with --adjacency add-remove or replace, where data are records")
-        if name is AdjacencyName.ALL_DIFFER:
+        if name is not AdjacencyName.ONE_DIFFERS:
             return ALL_DIFFER if sensitivity is None else AllDiffer(sensitivity)
         return ONE_DIFFERS if sensitivity is None else OneDiffers(sensitivity)
     if sensitivity is not None:

@@ -80,7 +80,7 @@ def sweep_command(
                 jobs=jobs,
                 engine=engine.value,
                 scheduler=scheduler,
-                lengths=tuple(length) if length else (1, 5, 10),
+                lengths=tuple(length) if length else None,
                 lift=lift,
                 twins=twins,
                 epsilon_name=epsilon_name,

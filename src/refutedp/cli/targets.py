@@ -21,7 +21,7 @@ class Target:
 
     function: Any
     reference: str
-    adjacency: AdjacencyName = AdjacencyName.ALL_DIFFER
+    adjacency: AdjacencyName | None = None
 
     def remembered(self, what: T) -> T:
         """The result with the reference as it was typed, so that a replay finds the same function."""

@@ -91,7 +91,7 @@ def one_line(result: Result) -> str:
 
     >>> from refutedp import check
     >>> one_line(check(lambda data, rng: 0, epsilon=1.0, search_runs=100, confirm_runs=100))
-    'not found: <lambda>, 1-differential privacy (every run gave the same output)'
+    'inconclusive: <lambda>, 1-differential privacy (every run gave the same output)'
     """
     start = f"{result.verdict.value}: {result.mechanism}, {result.claim}"
     if result.evidence is None:

@@ -55,8 +55,11 @@ class Container(Protocol):
         """A new data set with the records at these positions, types and columns kept."""
         ...
 
-    def joined(self, data: Any, record: Any) -> Any:
-        """A new data set with one record more, wider types where the library would widen; raises `CannotHold`."""
+    def joined(self, data: Any, record: Any, *, widen: bool = True) -> Any:
+        """A new data set with one record more; raises `CannotHold`.
+
+        Types become wider where the library would widen them, unless they are to stay as they are.
+        """
         ...
 
 

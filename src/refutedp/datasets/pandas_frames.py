@@ -46,7 +46,7 @@ class PandasFrames:
         taken = data.iloc[list(positions)]
         return taken.reset_index(drop=True) if is_counted(data) else taken.copy()
 
-    def joined(self, data: Any, record: Any) -> Any:
+    def joined(self, data: Any, record: Any, *, widen: bool = True) -> Any:
         """The rows and one more: each column in its own type if it fits, else as `concat` would widen it."""
         pandas = sys.modules["pandas"]
         if len(record) != data.shape[1]:
@@ -54,7 +54,7 @@ class PandasFrames:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of wider types, which are meant
-                columns = [_column(pandas, v, t) for v, t in zip(record, data.dtypes, strict=True)]
+                columns = [_column(pandas, v, t, widen) for v, t in zip(record, data.dtypes, strict=True)]
                 row = pandas.concat(columns, axis=1, keys=range(len(columns)))
                 row.columns = data.columns
                 # A labelled row needs a label of the same kind: pandas does not mind the same one twice.
@@ -71,13 +71,15 @@ def is_counted(data: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
 
 
-def _column(pandas: Any, value: Any, dtype: Any) -> Any:
+def _column(pandas: Any, value: Any, dtype: Any, widen: bool) -> Any:
     try:
         column = pandas.Series([value], dtype=dtype)
         if _cell(column.iloc[0]) == _cell(value):
             return column
     except (TypeError, ValueError, OverflowError, ArithmeticError):
         pass
+    if not widen:
+        raise CannotHold(f"a column of {dtype} cannot hold {value!r}")
     return pandas.Series([value])
 
 

@@ -35,7 +35,7 @@ class Lists:
         """The items at these positions."""
         return _like(data, [data[i] for i in positions])
 
-    def joined(self, data: Any, record: Any) -> Any:
+    def joined(self, data: Any, record: Any, *, widen: bool = True) -> Any:
         """The items and one more."""
         return _like(data, [*data, record])
 
@@ -73,9 +73,9 @@ class Arrays:
         """The rows at these positions."""
         return data[np.asarray(positions, dtype=np.intp)]
 
-    def joined(self, data: Any, record: Any) -> Any:
+    def joined(self, data: Any, record: Any, *, widen: bool = True) -> Any:
         """The rows and one more: in the array's own type if it fits, else as `np.append` would widen it."""
-        for dtype in (data.dtype, None):
+        for dtype in (data.dtype, None) if widen else (data.dtype,):
             try:
                 with np.errstate(all="ignore"):
                     made = np.concatenate([data, self._row(data, record, dtype)])

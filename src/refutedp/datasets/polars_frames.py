@@ -43,7 +43,7 @@ class PolarsFrames:
         """The rows at these positions."""
         return data[list(positions)] if len(positions) else data.clear()
 
-    def joined(self, data: Any, record: Any) -> Any:
+    def joined(self, data: Any, record: Any, *, widen: bool = True) -> Any:
         """The rows and one more; Polars keeps to its schema, so what does not fit is refused."""
         polars = sys.modules["polars"]
         if len(record) != data.width:

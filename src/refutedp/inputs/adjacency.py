@@ -14,8 +14,8 @@ from refutedp.claims import positive_number
 from refutedp.datasets import container_of, one_line
 from refutedp.errors import NotAdjacentError, UsageError
 
-DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0, math.nan, math.inf, -math.inf, 1e308, -0.0, 5e-324)
-"""Records to try when the user names none: ordinary numbers, and the odd ones that break code."""
+DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0)
+"""Records to try when the user names none; odd ones that break code are derived from them."""
 _MOST_LISTED = 4
 """Records that a refusal lists one by one."""
 
@@ -71,9 +71,10 @@ class OneDiffers:
 class AddRemove:
     """Data are records, and adjacent ones differ by one record added or removed (order is free).
 
-    Data sets are lists, NumPy arrays, pandas or Polars frames. `records` are examples; with `odd`, records are
-    derived from them that often break code, such as nan or a value far out of bounds. A claim that holds only for
-    records like the given ones needs odd=False.
+    Data sets are lists, NumPy arrays, pandas or Polars frames. `records` are examples. With `odd`, records are
+    derived from them that often break code, such as nan or a value far out of bounds, and the data set without
+    records is tried; what only these show is told apart. A claim that holds only for records like the given ones
+    needs odd=False.
     """
 
     records: tuple[Any, ...] = DEFAULT_RECORDS

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refutedp.datasets import CannotHold, Container, container_of, one_line
 from refutedp.errors import UsageError
 from refutedp.inputs.adjacency import DEFAULT_RECORDS, AddRemove, Replace
 from refutedp.inputs.odd import odd_records
+from refutedp.inputs.patterns import EMPTY
 from refutedp.records import Pair
 
 MOST_PAIRS = 40
@@ -48,6 +49,11 @@ def record_neighbours(adjacency: AddRemove | Replace, datasets: Sequence[Any]) -
     """
     surroundings = [_Surroundings(adjacency, data, _pool(adjacency, data, datasets)) for data in datasets]
     plain = _distinct(adjacency, _in_turns([list(one.plain()) for one in surroundings]))
+    if not all(one.records for one in surroundings):
+        # The user gave the empty data set, so it is not outside.
+        plain = [replace(pair, outside="") if pair.outside == EMPTY else pair for pair in plain]
+    if not adjacency.odd:
+        plain = [pair for pair in plain if not pair.outside] or plain
     odd: list[Pair] = []
     if adjacency.odd:
         # Each data set starts with another kind of oddness, so that many data sets show many kinds.
@@ -96,7 +102,7 @@ class _Surroundings:
         names = None if fields is None else [one.name for one in fields]
         for odd in odd_records([*records, *self.pool], names=names, nullable=self.container.nullable):
             # A data set without records has none to replace, and a record of the pool to add.
-            yield from self._come_in(base, 0, odd.record, f"an odd record, {odd.words}", name)
+            yield from self._come_in(base, 0, odd.record, f"an odd record, {odd.words}", name, odd.words)
 
     def _bases(self) -> list[tuple[Any, str]]:
         size = len(self.records)
@@ -117,7 +123,8 @@ class _Surroundings:
         if isinstance(self.adjacency, AddRemove):
             for i, why in telling:
                 rest = [j for j in range(len(records)) if j != i]
-                yield Pair(base, self.container.take(base, rest), _words(f"remove record {i}{why}", name))
+                outside = "" if rest else EMPTY
+                yield Pair(base, self.container.take(base, rest), f"remove record {i}{why}{name}", outside=outside)
             for record in others:
                 yield from self._come_in(base, 0, record, "another record", name)
             if records:
@@ -129,18 +136,22 @@ class _Surroundings:
         for record in others:
             yield from self._come_in(base, telling[0][0] if telling else 0, record, "another record", name)
 
-    def _come_in(self, base: Any, place: int, record: Any, what: str, name: str) -> Iterator[Pair]:
-        """The pair in which a record comes in, or nothing if the data set cannot hold it."""
+    def _come_in(self, base: Any, place: int, record: Any, what: str, name: str, outside: str = "") -> Iterator[Pair]:
+        """The pair in which a record comes in, or nothing if the data set cannot hold it.
+
+        A record from outside must fit the types that the data set has.
+        """
         size = len(self.container.records(base))
         try:
-            more = self.container.joined(base, record)
+            more = self.container.joined(base, record, widen=not outside)
         except CannotHold:
             return
         if isinstance(self.adjacency, AddRemove):
-            yield Pair(base, more, _words(f"add {what}", name))
+            yield Pair(base, more, f"add {what}{name}", outside=outside or ("" if size else EMPTY))
         elif size:
             order = [size if i == place else i for i in range(size)]
-            yield Pair(base, self.container.take(more, order), _words(f"replace record {place} by {what}", name))
+            taken = self.container.take(more, order)
+            yield Pair(base, taken, f"replace record {place} by {what}{name}", outside=outside)
 
     def _telling(self, records: Sequence[Any]) -> list[tuple[int, str]]:
         """Positions of the records whose absence shows most, and why."""
@@ -172,10 +183,6 @@ def _columns(records: Sequence[Any]) -> list[list[Any]]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _words(move: str, name: str) -> str:
-    return f"{move}{name}"
 
 
 def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) -> list[Any]:

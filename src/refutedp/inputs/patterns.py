@@ -11,6 +11,10 @@ from refutedp.records import Pair
 
 LENGTHS = (1, 5, 10)
 """The paper's lengths, and one query: the shortest counterexample of all, and often the clearest."""
+RECORD_LENGTHS = (1, 5)
+"""How many records there are besides the one that changes."""
+EMPTY = "the empty data set"
+"""What lies outside the user's data where no records are left."""
 MOST_RECORD_PAIRS = 60
 
 Rows: TypeAlias = tuple[list[float], list[float]]
@@ -49,21 +53,21 @@ ALL_QUERIES: dict[str, Callable[[int, float], Rows]] = {
 }
 
 
-def pairs_for(adjacency: Adjacency, lengths: Sequence[int] = LENGTHS) -> list[Pair]:
-    """Every pair to try under an adjacency, short ones first.
+def pairs_for(adjacency: Adjacency, lengths: Sequence[int] | None = None) -> list[Pair]:
+    """Every pair to try under an adjacency, short ones first, of these lengths or of ordinary ones.
 
     >>> from refutedp.inputs.adjacency import ONE_DIFFERS
     >>> [(pair.category, pair.d2) for pair in pairs_for(ONE_DIFFERS, lengths=(3,))]
     [('One Above', [2, 1, 1]), ('One Below', [0, 1, 1])]
     """
     if isinstance(adjacency, AddRemove | Replace):
-        return _record_pairs(adjacency)
+        return _record_pairs(adjacency, RECORD_LENGTHS if lengths is None else lengths)
     table = ONE_QUERY if isinstance(adjacency, OneDiffers) else ALL_QUERIES
     assert isinstance(adjacency, AllDiffer | OneDiffers)
     step = adjacency.sensitivity
     delta = int(step) if float(step).is_integer() else step
     pairs: list[Pair] = []
-    for length in sorted(set(lengths)):
+    for length in sorted(set(LENGTHS if lengths is None else lengths)):
         for category, rows in table.items():
             d1, d2 = rows(length, delta)
             if d1 != d2 and not any((known.d1, known.d2) in ((d1, d2), (d2, d1)) for known in pairs):
@@ -71,40 +75,50 @@ def pairs_for(adjacency: Adjacency, lengths: Sequence[int] = LENGTHS) -> list[Pa
     return pairs
 
 
-def _record_pairs(adjacency: AddRemove | Replace) -> list[Pair]:
-    """Each record of the universe added to, or swapped into, the empty data set, a single record and a crowd.
+def _record_pairs(adjacency: AddRemove | Replace, lengths: Sequence[int]) -> list[Pair]:
+    """Each record of the universe added to, or swapped into, a single record and a crowd of each length.
 
-    After these, odd records are added to, or swapped into, the crowd.
+    After these, with `odd`, odd records come into the crowd, and all come into the empty data set.
     """
     universe = adjacency.records
     ordinary = universe[: min(len(universe), 2)]
-    bases: list[tuple[str, list[Any]]] = [("empty data", [])]
-    bases += [(f"one record {record!r}", [record]) for record in ordinary]
-    crowd = [ordinary[i % len(ordinary)] for i in range(5)]
-    bases += [("five records", crowd)]
-    if len(universe) > 2:
-        bases += [("every record", list(universe))]
-    pairs: list[Pair] = []
-    for name, base in bases:
-        for record in universe:
-            if isinstance(adjacency, AddRemove):
-                pairs.append(Pair(list(base), [*base, record], f"add {record!r} to {name}"))
-            elif base:
-                pairs.append(Pair(list(base), [record, *base[1:]], f"replace by {record!r} in {name}"))
-    odd = _odd_pairs(adjacency, crowd) if adjacency.odd else []
-    room = MOST_RECORD_PAIRS - min(len(odd), MOST_RECORD_PAIRS // 3)
-    return _distinct(adjacency, [*_distinct(adjacency, pairs)[:room], *odd])[:MOST_RECORD_PAIRS]
-
-
-def _odd_pairs(adjacency: AddRemove | Replace, crowd: list[Any]) -> list[Pair]:
-    pairs = []
-    for odd in odd_records(adjacency.records):
-        if isinstance(adjacency, AddRemove):
-            pairs.append(Pair(list(crowd), [*crowd, odd.record], f"add an odd record, {odd.words}, to five records"))
+    bases: list[tuple[str, list[Any]]] = []
+    for length in sorted(set(lengths)):
+        if length == 1:
+            bases += [(f"one record {record!r}", [record]) for record in ordinary]
         else:
-            swapped = [odd.record, *crowd[1:]]
-            pairs.append(Pair(list(crowd), swapped, f"replace by an odd record, {odd.words}, in five records"))
-    return pairs
+            bases.append((f"{_words(length)} records", [ordinary[i % len(ordinary)] for i in range(length)]))
+    crowd = bases[-1]
+    if len(universe) > 2:
+        bases.append(("every record", list(universe)))
+    pairs = [
+        pair for base in bases for record in universe for pair in _come_in(adjacency, base, record, repr(record))
+    ]
+    outside: list[Pair] = []
+    if adjacency.odd:
+        for odd in odd_records(universe):
+            outside += _come_in(adjacency, crowd, odd.record, f"an odd record, {odd.words},", odd.words)
+        empty: tuple[str, list[Any]] = ("empty data", [])
+        for record in universe:
+            outside += _come_in(adjacency, empty, record, repr(record), EMPTY)
+    room = MOST_RECORD_PAIRS - min(len(outside), MOST_RECORD_PAIRS // 3)
+    return _distinct(adjacency, [*_distinct(adjacency, pairs)[:room], *outside])[:MOST_RECORD_PAIRS]
+
+
+def _come_in(
+    adjacency: AddRemove | Replace, base: tuple[str, list[Any]], record: Any, what: str, outside: str = ""
+) -> list[Pair]:
+    """The pair in which a record is added to a data set, or takes the place of its first; none if it has none."""
+    name, records = base
+    if isinstance(adjacency, AddRemove):
+        return [Pair(list(records), [*records, record], f"add {what} to {name}", outside=outside)]
+    if not records:
+        return []
+    return [Pair(list(records), [record, *records[1:]], f"replace by {what} in {name}", outside=outside)]
+
+
+def _words(length: int) -> str:
+    return {2: "two", 3: "three", 4: "four", 5: "five", 10: "ten"}.get(length, str(length))
 
 
 def _distinct(adjacency: AddRemove | Replace, pairs: Sequence[Pair]) -> list[Pair]:

@@ -44,6 +44,7 @@ def report_html(result: Result) -> str:
     >>> page.startswith("<!doctype html>"), "<script" in page
     (True, False)
     """
+    result = result.profiled()
     evidence = result.evidence
     name, css = _VERDICTS[result.verdict]
     return _template().render(

@@ -58,6 +58,7 @@ class SavedPair(msgspec.Struct, frozen=True):
     category: str
     arguments: dict[str, Tagged]
     why: str = ""
+    outside: str = ""
 
 
 class SavedCandidate(msgspec.Struct, frozen=True):
@@ -105,6 +106,15 @@ class SavedEvidence(msgspec.Struct, frozen=True):
     bound_letter: str = "ε"
     bound: Number | None = None
     steered: SavedSteered | None = None
+    fallback: bool = False
+
+
+class SavedExamination(msgspec.Struct, frozen=True):
+    """What the function itself said, where lifted runs decided."""
+
+    calls: int
+    plain: SavedEvidence | None = None
+    repeated: int = 0
 
 
 class SavedBin(msgspec.Struct, frozen=True):
@@ -144,6 +154,7 @@ class SavedEffort(msgspec.Struct, frozen=True):
     events: int
     search_runs: int
     confirm_runs: int
+    other_runs: int = 0
 
 
 class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
@@ -163,6 +174,9 @@ class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
     notes: list[str]
     profile: SavedProfile | None = None
     float_leak: SavedEvidence | None = None
+    examination: SavedExamination | None = None
+    vacuous: str = ""
+    outside: SavedEvidence | None = None
 
 
 class SavedPoint(msgspec.Struct, frozen=True):

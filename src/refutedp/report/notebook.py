@@ -38,7 +38,7 @@ def result_html(result: Result) -> str:
 
     >>> from refutedp import check
     >>> shown = result_html(check(lambda data, rng: 0, epsilon=1.0, search_runs=100, confirm_runs=100))
-    >>> "No violation found" in shown
+    >>> "nothing was tested" in shown
     True
     """
     headline = explain(result).partition("\n")[0].partition(": ")[2]
@@ -51,8 +51,9 @@ def result_html(result: Result) -> str:
         )
         head = "<tr><th>input</th><th>event</th><th>runs</th><th>rate</th></tr>"
         parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
-        if result.profile is not None and result.profile.bins:
-            parts.append(figures.histogram(result.profile, result.claim))
+        profile = result.profiled().profile
+        if profile is not None and profile.bins:
+            parts.append(figures.histogram(profile, result.claim))
             parts.append("<p>Blue: d1. Orange: d2. Dashed: the most the claim allows for d1. Shaded: the event.</p>")
     parts.append(_folded(str(result)))
     return f'<div class="refutedp">{_STYLE}{"".join(parts)}</div>'

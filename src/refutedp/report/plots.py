@@ -68,8 +68,9 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
     with _style():
         figure = Figure(figsize=(9.6, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2)
-        if result.profile is not None and result.profile.bins:
-            _histogram(left, result.profile, result.claim)
+        profile = result.profiled().profile
+        if profile is not None and profile.bins:
+            _histogram(left, profile, result.claim)
         else:
             left.set_axis_off()
         if result.evidence.steered is not None:

@@ -29,7 +29,11 @@ def explain(result: Result) -> str:
 def _headline(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION:
-            return f"VIOLATION: {result.mechanism} does not satisfy {result.claim}."
+            outside = result.evidence.pair.outside if result.evidence is not None else ""
+            where = f", on inputs beyond those you gave ({outside})" if outside else ""
+            return f"VIOLATION: {result.mechanism} does not satisfy {result.claim}{where}."
+        case Verdict.INCONCLUSIVE if result.vacuous:
+            return f"INCONCLUSIVE: nothing was tested. In nearly every run of {result.mechanism}, {result.vacuous}."
         case Verdict.INCONCLUSIVE:
             return f"INCONCLUSIVE: {result.mechanism} may violate {result.claim}; this budget cannot tell."
         case Verdict.NOT_FOUND:
@@ -52,11 +56,28 @@ def _rates(result: Result) -> list[str]:
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
     lines.append(f"  {_certified(result.claim, evidence)}")
+    lines += _examined(result)
     if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
         lines.append(
             f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
         )
     return lines
+
+
+def _examined(result: Result) -> list[str]:
+    """What the function itself said, where lifted runs convict."""
+    heard = result.examination
+    if heard is None or heard.plain is None:
+        return []
+    plain = heard.plain
+    calls = plain.counts.n_x + plain.counts.n_y
+    if plain.log_p_value <= math.log(result.settings.significance):
+        told = p_value_text(plain.log_p_value)
+        return [f"  {calls:,} plain calls of the function convict by themselves (p-value {told})"]
+    return [
+        f"  the event is too rare for {calls:,} plain calls of the function to convict; their rates agree, and it",
+        f"  repeats {heard.repeated:,} of the runs, in the event and not, on the same noise with equal outputs",
+    ]
 
 
 def _counted(evidence: Evidence) -> list[str]:
@@ -153,7 +174,8 @@ def _effort(result: Result) -> list[str]:
     return [
         f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
         f"{effort.search_runs:,} search runs;",
-        f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}.",
+        f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; "
+        f"{effort.other_runs:,} further runs.",
     ]
 
 
@@ -161,6 +183,11 @@ def _next_step(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION:
             return "Next: trace d1 and d2 through the code, and see why the event tells them apart."
+        case Verdict.INCONCLUSIVE if result.vacuous:
+            return (
+                "Next: give inputs on which it answers (pairs= or inputs=), or its arguments (args=), and see why it "
+                "does the same on all of these."
+            )
         case Verdict.INCONCLUSIVE:
             more = 10 * result.settings.confirm_runs
             return f"Next: give it more fresh runs, such as confirm_runs={more:_}."

@@ -14,7 +14,7 @@ from refutedp.errors import RefuteDPError, UsageError
 from refutedp.events.predicates import Event
 from refutedp.origin import Origin
 from refutedp.profile import Bin, Profile
-from refutedp.records import Candidate, Counts, Evidence, Pair, Steered
+from refutedp.records import Candidate, Counts, Evidence, Examination, Pair, Steered
 from refutedp.report import layout
 from refutedp.report.files import write_atomically
 from refutedp.report.layout import FORMAT, Header, Saved, SavedResult, SavedSweep, number, plain
@@ -93,8 +93,11 @@ def _from_result(result: Result) -> SavedResult:
         effort=layout.SavedEffort(**asdict(result.effort)),
         settings=_from_settings(result.settings),
         notes=list(result.notes),
-        profile=_from_profile(result.profile),
+        profile=_from_profile(result.profiled().profile),
         float_leak=None if result.float_leak is None else _from_evidence(result.float_leak),
+        examination=None if result.examination is None else _from_examination(result.examination),
+        vacuous=result.vacuous,
+        outside=None if result.outside is None else _from_evidence(result.outside),
     )
 
 
@@ -112,6 +115,9 @@ def _to_result(saved: SavedResult) -> Result:
         origin=_to_origin(saved.origin),
         profile=_to_profile(saved.profile),
         float_leak=None if saved.float_leak is None else _to_evidence(saved.float_leak),
+        examination=None if saved.examination is None else _to_examination(saved.examination),
+        vacuous=saved.vacuous,
+        outside=None if saved.outside is None else _to_evidence(saved.outside),
     )
 
 
@@ -185,6 +191,7 @@ def _from_evidence(evidence: Evidence) -> layout.SavedEvidence:
         bound_letter=evidence.bound_letter,
         bound=None if evidence.bound is None else number(evidence.bound),
         steered=None if evidence.steered is None else _from_steered(evidence.steered),
+        fallback=evidence.fallback,
     )
 
 
@@ -202,7 +209,17 @@ def _to_evidence(saved: layout.SavedEvidence) -> Evidence:
         bound_letter=saved.bound_letter,
         bound=None if saved.bound is None else plain(saved.bound),
         steered=None if saved.steered is None else _to_steered(saved.steered),
+        fallback=saved.fallback,
     )
+
+
+def _from_examination(one: Examination) -> layout.SavedExamination:
+    plain = None if one.plain is None else _from_evidence(one.plain)
+    return layout.SavedExamination(one.calls, plain, one.repeated)
+
+
+def _to_examination(saved: layout.SavedExamination) -> Examination:
+    return Examination(saved.calls, None if saved.plain is None else _to_evidence(saved.plain), saved.repeated)
 
 
 def _from_steered(steered: Steered) -> layout.SavedSteered:
@@ -226,6 +243,7 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
             category=pair.category,
             arguments={name: encode(value, f"the argument '{name}'") for name, value in pair.arguments.items()},
             why=pair.why,
+            outside=pair.outside,
         ),
         event=event_to_builtins(candidate.event),
         event_in_words=candidate.event.words(),
@@ -247,6 +265,7 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
             category=saved.pair.category,
             arguments={name: decode(value) for name, value in saved.pair.arguments.items()},
             why=saved.pair.why,
+            outside=saved.pair.outside,
         ),
         event=event_from_builtins(saved.event),
         share=saved.share_d1,

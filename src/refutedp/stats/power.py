@@ -76,5 +76,5 @@ def _unlucky_twins(counts: Counts, rate: float, real: float) -> Counts | None:
 
 def can_ever_convict(n_x: int, n_y: int, epsilon: float, significance: float, share: float = 0.5) -> bool:
     """Whether even the clearest possible outcome (every x run a hit, no y run) has p <= significance."""
-    odds = share / (1 - share) * math.exp(epsilon)
-    return n_x * math.log(odds / (1 + odds)) <= math.log(significance)
+    log_odds = epsilon + math.log(share / (1 - share))
+    return -n_x * math.log1p(math.exp(-log_odds)) <= math.log(significance)

@@ -40,7 +40,7 @@ def certify_stopped(process: Process, confidence: float, claim: Claim, search: C
         return certified_from(front, confidence, claim, max(0.0, process.epsilon_lower_bound(confidence)))
     found = certified_from(front, confidence, claim)
     name = _currency(claim)
-    reached = _climb(process, claim, error, search)
+    reached = None if name is None else _climb(process, claim, error, search)
     return found if name is None or reached is None else replace(found, **{name: reached})
 
 

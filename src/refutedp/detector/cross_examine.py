@@ -1,0 +1,193 @@
+"""Before a verdict on lifted runs is announced, the untouched function is heard, called with a real generator.
+
+Lifted runs are an optimisation, and an optimisation may be wrong. A violation must hold up on plain calls: either
+they convict by themselves, or, where the event is too rare for that, the rates agree and the function repeats lifted
+runs in the event, and as many that are not, on the same draws. Where nothing was found, plain and lifted runs must be
+indistinguishable by the event that best tells a part of them apart. All numbers of calls are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refutedp.claims import Claim
+from refutedp.confirm import confirm
+from refutedp.events.select import search_events
+from refutedp.outputs import Outputs
+from refutedp.records import Candidate, Evidence, Examination, count_hits
+from refutedp.sampling.runner import Runner
+from refutedp.sampling.scalar import run_plain
+from refutedp.sampling.seeds import child
+from refutedp.settings import Progress, Settings
+from refutedp.stats.claim_scoring import RatioClaimScorer
+from refutedp.stats.tails import log_binomial_upper, log_hypergeometric_upper
+
+if TYPE_CHECKING:
+    from refutedp.sampling.lifted.shared import SharedNoise
+
+EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM = 30, 31, 32
+CALLS = 4_000
+"""Plain calls a side, at most, in which a violation may convict by itself; blatant ones take hundreds."""
+REPEATED = 100
+"""Lifted runs in the event, on either side, that the function repeats, and as many that are not."""
+COMPARED = 400
+"""Plain calls a side where nothing was found: half of them choose an event, the others test it."""
+_LEVEL = math.log(1e-6)
+"""log of the probability with which a right lift is called wrong, in each of the tests here."""
+_LIFTED = 4_000
+"""Lifted runs that plain calls are compared with, where nothing was found."""
+
+
+class Contradicted(Exception):
+    """The function itself does not do what its lifted runs did; the text is half a sentence that says what.
+
+    `runs` is how many there were before that was found out.
+    """
+
+    runs: int = 0
+
+    def after(self, runs: int) -> Contradicted:
+        """The same, after so many runs."""
+        self.runs = runs
+        return self
+
+
+def cross_examine(
+    runner: Runner,
+    evidence: Evidence,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    how: Any = None,
+) -> Examination | None:
+    """Hear the function on a candidate that lifted runs have confirmed or not; None where no run was lifted.
+
+    `how` the confirmation runs were steered, if they were. Raises `Contradicted`.
+    """
+    if runner.way != "lifted" or evidence.fallback:
+        return None
+    if evidence.log_p_value > math.log(settings.significance):
+        return _compare(runner, settings)
+    brief = replace(settings, confirm_runs=min(CALLS, settings.confirm_runs), stop="early", method="allocation")
+    unpaired = _unpaired(evidence.candidate)
+    plain = confirm(runner.called_plainly(), unpaired, claim, brief, report, stream=EXAMINE_STREAM)
+    calls = plain.counts.n_x + plain.counts.n_y
+    _require_equal_rates(plain, evidence)
+    if plain.log_p_value <= math.log(settings.significance):
+        return Examination(calls, plain)
+    repeated = _repeat(runner, evidence, settings, how)
+    return Examination(calls + repeated, plain, repeated)
+
+
+def _unpaired(candidate: Candidate) -> Candidate:
+    return replace(candidate, share=0.5, twins=False, steered=False, apart=False)
+
+
+def _require_equal_rates(plain: Evidence, evidence: Evidence) -> None:
+    """The rates of plain and lifted runs, by an exact test on either side."""
+    sides = ((plain.counts.x, plain.counts.n_x), (plain.counts.y, plain.counts.n_y))
+    lifted = ((evidence.counts.x, evidence.counts.n_x), (evidence.counts.y, evidence.counts.n_y))
+    for side, ((hits, calls), (others, runs)) in enumerate(zip(sides, lifted, strict=True)):
+        if evidence.steered is None:
+            differ = differ_surely(hits, calls, others, runs)
+        else:
+            differ = _differs_from(hits, calls, evidence.steered.rates[side], evidence.steered.errors[side])
+        if differ:
+            told = (
+                f"{hits:,} of {calls:,} plain calls on d{side + 1}, and in {evidence.rates[side]:.4%} of lifted runs"
+            )
+            raise Contradicted(f"the event happened in {told}")
+
+
+def differ_surely(x: int, n: int, y: int, m: int) -> bool:
+    """Whether x of n and y of m cannot be hits of one and the same rate (Fisher's exact test, both tails).
+
+    >>> differ_surely(30, 1000, 100, 4000), differ_surely(300, 1000, 100, 4000)
+    (False, True)
+    """
+    upper = float(log_hypergeometric_upper(x, n + m, x + y, n))
+    lower = float(log_hypergeometric_upper(y, n + m, x + y, m))
+    return min(upper, lower) + math.log(2) <= _LEVEL
+
+
+def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
+    """The same for a rate that is estimated, give or take seven standard errors."""
+    low, high = max(rate - 7 * error, 0.0), min(rate + 7 * error, 1.0)
+    upper = float(log_binomial_upper(hits, calls, high))
+    lower = float(log_binomial_upper(calls - hits, calls, 1 - low))
+    return min(upper, lower) + math.log(2) <= _LEVEL
+
+
+def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) -> int:
+    """Let the function repeat runs of the lift on the same draws; how many."""
+    from refutedp.sampling.lifted import CannotLift
+    from refutedp.sampling.lifted.witness import hear_runs
+
+    pair, rng = runner.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
+    repeated, hits, made = 0, [0, 0], 0
+    rate = max((evidence.counts.x + 1) / (evidence.counts.n_x + 1), 1e-9)
+    most = max(settings.confirm_runs, evidence.counts.n_x)
+    try:
+        if any(lift.scattered for lift in runner.lifts):
+            return 0  # Such runs are plain calls already.
+        size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in runner.lifts))
+        while made < most and hits[0] < REPEATED:
+            noise = _noise(size, how, rng)
+            room = REPEATED - hits[0]
+            heard = hear_runs(
+                runner.lifts, runner.mechanism, (pair.d1, pair.d2), pair.arguments, evidence.event, noise, rng, room
+            )
+            if heard.contradiction is not None:
+                raise Contradicted(heard.contradiction)
+            repeated, made = repeated + heard.repeated, made + size
+            hits = [hits[0] + heard.hits[0], hits[1] + heard.hits[1]]
+    except CannotLift as refusal:
+        raise Contradicted(f"its lift was refused at last: {refusal}") from refusal
+    if hits[0] == 0 and made * math.log1p(-min(rate, 0.999)) <= _LEVEL:
+        raise Contradicted(f"the event did not happen again in {made:,} lifted runs on d1")
+    return repeated
+
+
+def _noise(size: int, how: Any, rng: np.random.Generator) -> SharedNoise:
+    from refutedp.sampling.lifted.shared import SharedNoise
+    from refutedp.sampling.lifted.steered import SteeredNoise
+
+    if how is None:
+        return SharedNoise(size)
+    return SteeredNoise(size, getattr(how.plan, "towards", how.plan), rng)
+
+
+def _compare(runner: Runner, settings: Settings) -> Examination:
+    """Plain calls and lifted runs of each input must be indistinguishable."""
+    from refutedp.sampling.lifted import CannotLift
+
+    pair = runner.pair
+    calls = min(COMPARED, 2 * settings.confirm_runs)
+    for side, data in enumerate((pair.d1, pair.d2)):
+        chosen, tested = (
+            run_plain(runner.mechanism, (data,), pair.arguments, np.zeros(calls // 2, dtype=np.int64), seeds)[0]
+            for seeds in child(settings.seed, COMPARE_STREAM, side).spawn(2)
+        )
+        rng = np.random.default_rng(child(settings.seed, COMPARE_STREAM, side, 2))
+        try:
+            lifted = [runner.lifts[side].sample(n, rng) for n in (calls // 2, _LIFTED)]
+        except CannotLift as refusal:
+            raise Contradicted(f"its lift was refused at last: {refusal}") from refusal
+        _require_alike(chosen, lifted[0], tested, lifted[1], f"d{side + 1}")
+    return Examination(2 * calls)
+
+
+def _require_alike(chosen: Outputs, chosen_lifted: Outputs, tested: Outputs, lifted: Outputs, name: str) -> None:
+    """The event that best tells the first plain calls from as many lifted runs must not tell the others apart."""
+    scorer = RatioClaimScorer(0.0)
+    found = search_events(chosen, chosen_lifted, (), scorer=scorer, significance=0.05, pairs=1, keep=1, hopeful=0)
+    for scored in found.best:
+        x, y = count_hits(scored.event, tested), count_hits(scored.event, lifted)
+        if differ_surely(x, tested.size, y, lifted.size):
+            told = f"in {x:,} of {tested.size:,} plain calls on {name}, and in {y:,} of {lifted.size:,} lifted runs"
+            raise Contradicted(f"the event ({scored.event.words()}) happened {told}")
