@@ -25,7 +25,8 @@ class Progress:
 class Settings:
     """Budgets and rules of a check; every field is also a keyword of `check` and `sweep`.
 
-    `search_runs` are per pair and side, `confirm_runs` per side. A violation is reported when the p-value on fresh
+    `search_runs` are per pair and side in the main round of the search; a pilot, and further rounds of the best few
+    pairs, come on top, and a result's effort counts them all. `confirm_runs` are per side. A violation is reported when the p-value on fresh
     runs is at most `significance`; certified bounds hold with confidence 1 - significance. `method` is the exact
     "allocation" test or the paper's "fisher". `stop="early"` convicts as soon as an anytime-valid test does: runs
     that are calls of Python end there, cheap lifted and batched runs go on to sharpen the certified bound; "fixed"

@@ -1,0 +1,102 @@
+"""Mechanisms that used to crash the check, or whose calls went uncounted."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter, OrderedDict
+
+import numpy as np
+import pytest
+
+from refutedp import FDP, AddRemove, UnsupportedOutputError, UsageError, Verdict, check
+
+SMALL = {"search_runs": 500, "confirm_runs": 1000}
+ONE = {"pairs": [([1], [2])], **SMALL}
+
+
+def counter(queries, rng):
+    return Counter(int(rng.integers(3)) for _ in range(3))
+
+
+def ordered(queries, rng):
+    return OrderedDict((int(rng.integers(3)), i) for i in range(3))
+
+
+def huge(queries, rng):
+    return 10**400 + int(rng.integers(3))
+
+
+@pytest.mark.parametrize("function", [counter, ordered, huge])
+@pytest.mark.parametrize("lift", [True, False])
+def test_outputs_of_every_kind_are_searched(function, lift):
+    assert check(function, epsilon=1.0, lift=lift, **ONE).verdict is not Verdict.VIOLATION
+
+
+def nested(queries, rng):
+    output = [rng.random()]
+    for _ in range(2000):
+        output = [output]
+    return output
+
+
+def holds_itself(queries, rng):
+    output = [rng.random()]
+    output.append(output)
+    return output
+
+
+@pytest.mark.parametrize("function", [nested, holds_itself])
+def test_what_cannot_be_compared_is_refused_with_a_sentence(function):
+    with pytest.raises(UnsupportedOutputError, match="return something flatter"):
+        check(function, epsilon=1.0, **ONE)
+
+
+def test_a_claim_that_no_run_can_refute_is_refused_with_a_sentence():
+    with pytest.raises(UsageError, match="1000"):
+        check(lambda queries, epsilon, rng: rng.laplace(scale=1 / epsilon), epsilon=1000, **ONE)
+
+
+def test_a_closure_that_cannot_be_sent_is_named_with_the_reason():
+    lock = threading.Lock()
+
+    def guarded(queries, rng):
+        with lock:
+            return queries[0] + rng.laplace()
+
+    with pytest.raises(UsageError, match=r"cannot pickle.*jobs=1"):
+        check(guarded, epsilon=1.0, jobs=2, lift=False, **SMALL)
+
+
+def test_a_tradeoff_function_is_refuted_on_plain_calls():
+    def half_the_noise(queries):
+        return queries[0] + np.random.laplace(scale=0.5)
+
+    claim = FDP(lambda a: max(0.0, 1 - math.e * a, (1 - a) / math.e))
+    assert check(half_the_noise, claim, **ONE, seed=1).verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.4])
+@pytest.mark.parametrize("keywords", [{}, {"inputs": [[1.0, 2.0]], "adjacency": AddRemove([0.5])}, {"time_limit": 2}])
+def test_every_call_of_the_function_is_counted(noise, keywords):
+    calls = 0
+
+    def counted(queries):
+        nonlocal calls
+        calls += 1
+        return queries[0] + np.random.default_rng(calls).laplace(scale=noise) if len(queries) else 0.0
+
+    effort = check(counted, epsilon=1.0, lengths=(1,), **{**SMALL, **keywords}).effort
+    counted_runs = effort.search_runs + effort.confirm_runs + effort.other_runs
+    # Attempts at a lift are counted, too: at most one a pair.
+    assert calls <= counted_runs <= calls + 2 * effort.pairs
+
+
+def test_many_lengths_are_looked_at_by_a_few_features():
+    def lengths(queries, rng):
+        return [0] * int(rng.integers(400 if queries[0] == 1 else 1200))
+
+    result = check(lengths, epsilon=1.0, pairs=[([1], [2])], search_runs=3000, confirm_runs=1000)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.counterexample.event.words().startswith("len(output)")
+    assert result.effort.events < 100_000
