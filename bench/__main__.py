@@ -5,7 +5,19 @@ from __future__ import annotations
 import importlib
 import sys
 
-STUDIES = ("bounds", "calibration", "claims", "gaussian_gap", "svt_limit", "symbolic", "found_arguments", "speed")
+STUDIES = (
+    "soundness",
+    "programs",
+    "examination",
+    "bounds",
+    "calibration",
+    "claims",
+    "gaussian_gap",
+    "svt_limit",
+    "symbolic",
+    "found_arguments",
+    "speed",
+)
 
 
 def main() -> None:
