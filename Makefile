@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/python -m refutedp.demo
+	@$(BIN)/python -m refutedp.cli.demo
 
 lint: $(READY)
 	$(BIN)/ruff check .

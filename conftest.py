@@ -1,4 +1,4 @@
-"""What needs a library that is not installed cannot be imported or tried, so its doctests wait until it is."""
+"""Skip doctests of adapters and of saved frames whose library is not installed."""
 
 import importlib.util
 
@@ -8,5 +8,5 @@ FRAMES = ("pandas", "polars")
 
 collect_ignore = [f"src/refutedp/adapters/{name}.py" for name in ADAPTERS if importlib.util.find_spec(name) is None]
 collect_ignore += [
-    f"src/refutedp/report/{name}_values.py" for name in FRAMES if importlib.util.find_spec(name) is None
+    f"src/refutedp/api/saved/{name}_values.py" for name in FRAMES if importlib.util.find_spec(name) is None
 ]

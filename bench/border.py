@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from refutedp.claims import FDP, ZCDP, ApproxDP, Claim, GaussianDP, Lines, PureDP, RenyiDP
-from refutedp.records import Counts
-from refutedp.stats.anytime import batches, early_alpha, log_p_at_the_end, start
-from refutedp.stats.verdict import choose_tangent, log_p_value
+from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end, start
+from refutedp.hypothesis.claim_test import choose_tangent, log_p_value
+from refutedp.model.claims import FDP, ZCDP, ApproxDP, Claim, GaussianDP, Lines, PureDP, RenyiDP
+from refutedp.model.records import Counts
 
 CLAIMS: tuple[Claim, ...] = (
     PureDP(0.2),

@@ -18,10 +18,12 @@ from scipy import special, stats
 
 from bench import border, steered_border
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
+from refutedp.hypothesis.betting import anytime
+from refutedp.hypothesis.tails import log_binomial_upper
+from refutedp.hypothesis.tests import fisher
+from refutedp.hypothesis.tests import paired as twins
 from refutedp.mechanisms import PAPER
-from refutedp.records import Counts
-from refutedp.stats import anytime, fisher, twins
-from refutedp.stats.tails import log_binomial_upper
+from refutedp.model.records import Counts
 
 ALPHA = 0.05
 RUNS = 100_000

@@ -15,13 +15,15 @@ import numpy as np
 from scipy.stats import laplace
 
 from bench.gaussian_gap import divergence
-from refutedp.claims import ApproxDP, PureDP
+from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end, start
+from refutedp.hypothesis.claim_scoring import share_for
+from refutedp.hypothesis.claim_test import choose_tangent
+from refutedp.hypothesis.tests import allocation
+from refutedp.hypothesis.tests import line as nuisance
+from refutedp.hypothesis.tests import two_bounds as pair
 from refutedp.mechanisms import PAPER
-from refutedp.records import Counts
-from refutedp.stats import allocation, nuisance, pair
-from refutedp.stats.anytime import batches, early_alpha, log_p_at_the_end, start
-from refutedp.stats.claim_scoring import share_for
-from refutedp.stats.verdict import choose_tangent
+from refutedp.model.claims import ApproxDP, PureDP
+from refutedp.model.records import Counts
 
 ALPHA = 0.001
 CASES = (

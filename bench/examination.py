@@ -17,7 +17,7 @@ import numpy as np
 
 from refutedp import PureDP, Verdict, check
 from refutedp.detector.cross_examine import CALLS, differ_surely
-from refutedp.sampling.lifted.builtin import LIFTED_BUILTINS
+from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS
 
 PARTS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 RATES = (0.1, 0.01, 0.001)
@@ -47,7 +47,7 @@ def convicted(part: float, seed: int, *, examined: bool) -> bool:
         if examined:
             result = check(cut_by_type(part), PureDP(1.0), pairs=[([1], [2])], **budgets)
         else:
-            with patch("refutedp.checking.cross_examine", lambda *_: None):
+            with patch("refutedp.detector.detect.cross_examine", lambda *_: None):
                 result = check(cut_by_type(part), PureDP(1.0), pairs=[([1], [2])], **budgets)
     finally:
         LIFTED_BUILTINS.clear()

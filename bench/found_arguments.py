@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from refutedp import check
+from refutedp.hypothesis.tests.ratio import epsilon_lower_bound
 from refutedp.mechanisms import isvt1, isvt2, isvt3, isvt4, svt
-from refutedp.stats.ratio import epsilon_lower_bound
 
 SEEDS = (100, 101, 102)
 

@@ -18,11 +18,11 @@ import numpy as np
 from scipy import optimize, special
 
 from refutedp import ONE_DIFFERS, Verdict, check
-from refutedp.claims import ApproxDP, Claim
-from refutedp.mechanisms.gaussian import analytic_sigma
-from refutedp.records import Counts
-from refutedp.stats.claim_scoring import share_for
-from refutedp.stats.verdict import choose_tangent, log_p_value
+from refutedp.hypothesis.claim_scoring import share_for
+from refutedp.hypothesis.claim_test import choose_tangent, log_p_value
+from refutedp.mechanisms.gaussian_noise import analytic_sigma
+from refutedp.model.claims import ApproxDP, Claim
+from refutedp.model.records import Counts
 
 ALPHA = 0.001
 EPSILON, DELTA = 1.0, 1e-5

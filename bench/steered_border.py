@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from refutedp.claims import ApproxDP, Claim, PureDP, Tangent
-from refutedp.events.features import Statistic, Value
+from refutedp.detector.plan_importance import Steering, pilots
+from refutedp.detector.plan_unpaired import ApartSteering, apart
+from refutedp.events.features.basic import Statistic, Value
 from refutedp.events.predicates import Interval
-from refutedp.mechanism import describe
-from refutedp.mechanisms.gaussian import analytic_sigma
-from refutedp.records import Candidate, Counts, Pair
+from refutedp.mechanisms.gaussian_noise import analytic_sigma
+from refutedp.model.claims import ApproxDP, Claim, PureDP, Tangent
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Candidate, Counts, Pair
+from refutedp.model.settings import Settings
+from refutedp.model.streams import child
 from refutedp.sampling.runner import Runner
-from refutedp.sampling.seeds import child
-from refutedp.settings import Settings
-from refutedp.steering import Steering, pilots
-from refutedp.steering_apart import ApartSteering, apart
 
 LOOKS, RUNS = 6, 3000
 """Times one may stop, and runs before each."""

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.detector.race import best_share
 from refutedp.reproduce.truth import laplace_cdf
-from refutedp.search import best_share
 
 EPSILONS = (0.2, 0.7, 1.5)
 THRESHOLDS = (-20, -10, -5, -2, -1, 0, 0.5, 1, 2, 5, 10, 20)

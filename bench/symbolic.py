@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from refutedp.inputs.symbolic import find_arguments
-from refutedp.mechanism import describe
+from refutedp.inputs.arguments import find_arguments
+from refutedp.model.mechanism import describe
 
 EPSILON = 0.7
 

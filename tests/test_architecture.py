@@ -10,46 +10,68 @@ import pytest
 import refutedp
 
 ROOT = Path(refutedp.__file__).parent
-STAGES = ("inputs", "sampling", "events", "stats")
-BASE = {
-    "records",
-    "claims",
-    "errors",
-    "outputs",
-    "mechanism",
-    "settings",
-    "datasets",
-    "weights",
-    "weights_apart",
-    "tracing",
+LAYERS = (
+    ("model",),
+    ("tracing",),
+    ("inputs", "sampling", "events", "hypothesis"),
+    ("detector",),
+    ("api",),
+    ("report",),
+    ("reproduce", "pytest_plugin"),
+    ("cli",),
+)
+"""From the bottom to the top: a room imports lower layers and itself, never a room beside it or above."""
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+BY_NAME = ("adapters", "mechanisms")
+"""Rooms that nobody imports but by a name that a user gives."""
+DOORS = {
+    "detector/result.py": {"api", "report"},  # A result saves, plots and tells itself.
+    "api/assert_private.py": {"pytest_plugin"},  # The running session collects results.
 }
+"""Imports upwards, made inside functions where a user asks for them."""
 
 
-def imported_modules(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("refutedp"):
-            found.add(node.module)
-        elif isinstance(node, ast.Import):
-            found.update(name.name for name in node.names if name.name.startswith("refutedp"))
-    return found
+def rooms(node: ast.AST) -> set[str]:
+    """The rooms that an import leads to."""
+    if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "refutedp":
+        module = (node.module or "").split(".")
+        return {module[1]} if len(module) > 1 else {name.name for name in node.names}
+    if isinstance(node, ast.Import):
+        return {name.name.split(".")[1] for name in node.names if name.name.startswith("refutedp.")}
+    return set()
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_imports_the_base_and_itself_only(stage):
-    files = sorted((ROOT / stage).rglob("*.py"))
-    assert files
-    for path in files:
-        for module in imported_modules(path):
-            part = module.split(".")[1] if "." in module else ""
-            assert part == stage or part in BASE, f"{path.relative_to(ROOT)} imports {module}"
+FILES = sorted(
+    path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0].removesuffix(".py") in (*LEVEL, *BY_NAME)
+)
 
 
-def test_the_base_imports_no_stage():
-    for name in sorted(BASE):
-        files = sorted((ROOT / name).rglob("*.py")) or [ROOT / f"{name}.py"]
-        for module in set().union(*map(imported_modules, files)):
-            assert module.split(".")[1] in BASE, f"{name} imports {module}"
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_lead_down(path):
+    name = str(path.relative_to(ROOT))
+    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        for room in rooms(node) & {*LEVEL, *BY_NAME} - {own}:
+            if node not in tree.body and room in DOORS.get(name, set()):
+                continue
+            if room in BY_NAME:
+                assert own in ("reproduce", "cli"), f"{name} imports {room}"
+            elif own in LEVEL:
+                assert LEVEL[room] < LEVEL[own], f"{name} imports {room}"
+
+
+def test_every_file_is_in_a_room_or_at_the_front_door():
+    front = {path.stem for path in ROOT.glob("*.py")} - LEVEL.keys()
+    assert front == {"__init__", "__main__"}
+    rooms = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms == {*LEVEL, *BY_NAME} - {"pytest_plugin"}
+
+
+def test_no_two_modules_have_one_name():
+    names = [path.stem for path in ROOT.rglob("*.py") if path.stem != "__init__"]
+    names += [path.name for path in ROOT.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    assert not [name for name in names if names.count(name) > 1]
 
 
 def test_heavy_imports_wait_until_they_are_used():

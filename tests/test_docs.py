@@ -159,7 +159,7 @@ def test_the_reference_lists_every_option_of_every_command():
 def test_the_reference_describes_every_field_of_a_saved_file():
     import msgspec
 
-    from refutedp.report.layout import SavedResult, SavedSweep
+    from refutedp.api.saved.layout import SavedResult, SavedSweep
 
     text = REFERENCE.read_text()
     for kind in (SavedResult, SavedSweep):

@@ -14,12 +14,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from refutedp.assertions import PrivacyViolation, assert_private
-    from refutedp.checking import check
-    from refutedp.claims import FDP, ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-    from refutedp.command import Command
-    from refutedp.errors import MechanismError, NotAdjacentError, RefuteDPError, UnsupportedOutputError, UsageError
-    from refutedp.inputs.adjacency import (
+    from refutedp.api.assert_private import PrivacyViolation, assert_private
+    from refutedp.api.check import check
+    from refutedp.api.command import Command
+    from refutedp.api.load import load_mechanism
+    from refutedp.api.replay import recheck, replay
+    from refutedp.api.saved.to_json import load
+    from refutedp.api.sweep import sweep
+    from refutedp.detector.result import Result, Sweep, Verdict
+    from refutedp.inputs.arguments import Between, OneOf
+    from refutedp.model.adjacency import (
         ADD_REMOVE,
         ALL_DIFFER,
         ONE_DIFFERS,
@@ -29,14 +33,16 @@ if TYPE_CHECKING:
         OneDiffers,
         Replace,
     )
-    from refutedp.inputs.symbolic import Between, OneOf
-    from refutedp.loading import load_mechanism
-    from refutedp.records import Counts, Evidence, Pair
-    from refutedp.replaying import recheck, replay
-    from refutedp.report.to_json import load
-    from refutedp.results import Result, Sweep, Verdict
-    from refutedp.settings import Progress, Settings
-    from refutedp.sweeping import sweep
+    from refutedp.model.claims import FDP, ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+    from refutedp.model.errors import (
+        MechanismError,
+        NotAdjacentError,
+        RefuteDPError,
+        UnsupportedOutputError,
+        UsageError,
+    )
+    from refutedp.model.records import Counts, Evidence, Pair
+    from refutedp.model.settings import Progress, Settings
 
 __version__ = "0.1.0"
 
@@ -84,12 +90,12 @@ __all__ = [
 # Where each public name lives: a module is imported when one of its names is first used, so that `import refutedp`
 # costs next to nothing. No module is called like a public name, for importing it would hide the name.
 _HOME = {
-    "refutedp.assertions": (
+    "refutedp.api.assert_private": (
         "PrivacyViolation",
         "assert_private",
     ),
-    "refutedp.checking": ("check",),
-    "refutedp.claims": (
+    "refutedp.api.check": ("check",),
+    "refutedp.model.claims": (
         "ApproxDP",
         "FDP",
         "GaussianDP",
@@ -97,15 +103,15 @@ _HOME = {
         "RenyiDP",
         "ZCDP",
     ),
-    "refutedp.command": ("Command",),
-    "refutedp.errors": (
+    "refutedp.api.command": ("Command",),
+    "refutedp.model.errors": (
         "MechanismError",
         "NotAdjacentError",
         "RefuteDPError",
         "UnsupportedOutputError",
         "UsageError",
     ),
-    "refutedp.inputs.adjacency": (
+    "refutedp.model.adjacency": (
         "ADD_REMOVE",
         "ALL_DIFFER",
         "ONE_DIFFERS",
@@ -115,31 +121,31 @@ _HOME = {
         "OneDiffers",
         "Replace",
     ),
-    "refutedp.inputs.symbolic": (
+    "refutedp.inputs.arguments": (
         "Between",
         "OneOf",
     ),
-    "refutedp.loading": ("load_mechanism",),
-    "refutedp.records": (
+    "refutedp.api.load": ("load_mechanism",),
+    "refutedp.model.records": (
         "Counts",
         "Evidence",
         "Pair",
     ),
-    "refutedp.replaying": (
+    "refutedp.api.replay": (
         "recheck",
         "replay",
     ),
-    "refutedp.report.to_json": ("load",),
-    "refutedp.results": (
+    "refutedp.api.saved.to_json": ("load",),
+    "refutedp.detector.result": (
         "Result",
         "Sweep",
         "Verdict",
     ),
-    "refutedp.settings": (
+    "refutedp.model.settings": (
         "Progress",
         "Settings",
     ),
-    "refutedp.sweeping": ("sweep",),
+    "refutedp.api.sweep": ("sweep",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
-from refutedp.assertions import PrivacyViolation, assert_private
-from refutedp.errors import RefuteDPError, UsageError
-from refutedp.origin import short_path
-from refutedp.report.text import p_value_text
-from refutedp.results import Result, Verdict
-from refutedp.settings import Options
+from refutedp.api.assert_private import PrivacyViolation, assert_private
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.result import Result, Verdict
+from refutedp.model.errors import RefuteDPError, UsageError
+from refutedp.model.origin import short_path
+from refutedp.model.settings import Options
 
 PROPERTY = "refutedp"
 SEARCH_SHARE = 5
@@ -74,7 +74,7 @@ class Session:
 
 
 def _claimed(result: Result) -> str:
-    from refutedp.claims import PureDP
+    from refutedp.model.claims import PureDP
 
     claim = result.claim
     return f"claimed ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else f"claimed {claim}"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from refutedp import ONE_DIFFERS, AllDiffer, PureDP, UsageError, Verdict, check
-from refutedp.adapted import Adapted, Own, own_of
+from refutedp.model.adapted import Adapted, Own, own_of
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
 

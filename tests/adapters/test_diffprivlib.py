@@ -9,7 +9,7 @@ from diffprivlib import mechanisms, models, tools
 
 from refutedp import AddRemove, AllDiffer, OneDiffers, PureDP, Replace, UsageError, Verdict, check
 from refutedp.adapters.diffprivlib import from_diffprivlib
-from refutedp.claims import ApproxDP
+from refutedp.model.claims import ApproxDP
 
 SMALL = {"search_runs": 300, "confirm_runs": 1500}
 MECHANISMS = {

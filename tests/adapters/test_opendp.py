@@ -11,7 +11,7 @@ import opendp.prelude as dp
 
 from refutedp import AddRemove, AllDiffer, OneDiffers, PureDP, Replace, UsageError, Verdict, check
 from refutedp.adapters.opendp import from_opendp
-from refutedp.claims import ZCDP, ApproxDP
+from refutedp.model.claims import ZCDP, ApproxDP
 
 dp.enable_features("contrib")
 FLOAT = dp.atom_domain(T=float, nan=False)

@@ -11,8 +11,8 @@ import pytest
 
 from refutedp import check
 from refutedp.mechanisms import isvt4, noisy_max_laplace_value
-from refutedp.origin import Origin
-from refutedp.records import Pair
+from refutedp.model.origin import Origin
+from refutedp.model.records import Pair
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="browser tests need playwright: pip install playwright"

@@ -7,10 +7,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from refutedp.events.features import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
-from refutedp.events.leaks import Residue
+from refutedp.events.features.basic import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
+from refutedp.events.features.leaks import Residue
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
-from refutedp.records import count_hits
+from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
 
 OUTPUTS = [

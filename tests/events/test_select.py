@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from refutedp.events.catalogue import subtle_features
-from refutedp.events.leaks import Magnitude
+from refutedp.events.features.leaks import Magnitude
+from refutedp.events.features.offered import subtle_features
 from refutedp.events.predicates import Both, Equals, Exactly
-from refutedp.events.select import _HARDLY_EVER, _top, search_events
-from refutedp.records import count_hits
+from refutedp.events.ranking import _HARDLY_EVER, _top, search_events
+from refutedp.hypothesis.scoring import RatioScorer
+from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
-from refutedp.stats.scoring import RatioScorer
 
 N = 4000
 

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import special
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from refutedp.events.edges import _distinct, _rounded, edges_of, repeated_numbers
-from refutedp.events.features import Count, Last, Length, Value
+from refutedp.events.features.basic import Count, Last, Length, Value
 from refutedp.events.numbers import Numbers
 from refutedp.events.sides import Sides
 from refutedp.events.tables import NumberTable, signature, tabulate
+from refutedp.hypothesis.scoring import normal_quantiles
 from refutedp.sampling.encode import encode
-from refutedp.stats.scoring import normal_quantiles
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 

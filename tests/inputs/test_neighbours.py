@@ -8,16 +8,16 @@ import warnings
 
 import numpy as np
 import pytest
+
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, OneDiffers, Replace, UsageError
-from refutedp.datasets import container_of
-from refutedp.inputs.drawn import KEPT, drawn
 from refutedp.inputs.given import pairs_around
+from refutedp.inputs.hostile import odd_records, odd_values
 from refutedp.inputs.neighbours import MOST_PAIRS
-from refutedp.inputs.odd import odd_records, odd_values
 from refutedp.inputs.patterns import MOST_RECORD_PAIRS, pairs_for
+from refutedp.inputs.strategies import KEPT, drawn
+from refutedp.model.datasets import container_of
 
 PEOPLE = [("Bern", 30), ("Bern", 41), ("Genf", 70)]
 
@@ -206,9 +206,11 @@ def test_a_strategy_may_be_drawn_from_inside_a_test_of_hypothesis():
 
 def test_another_program_draws_the_same_and_nothing_is_stored(tmp_path):
     # Hypothesis by itself draws constants of the modules that are loaded, and stores them in a folder.
-    code = "from hypothesis import strategies as st; from refutedp.inputs.drawn import drawn; print(drawn({}, 3))"
+    code = (
+        "from hypothesis import strategies as st; from refutedp.inputs.strategies import drawn; print(drawn({}, 3))"
+    )
     strategy = "st.lists(st.integers())"
-    modules = ("import refutedp.checking, refutedp.cli.app; ", "")
+    modules = ("import refutedp.api.check, refutedp.cli.app; ", "")
     runs = [[sys.executable, "-c", loaded + code.format(strategy)] for loaded in modules]
     one, two = (subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path).stdout for run in runs)
     assert one == two == f"{drawn(st.lists(st.integers()), 3)}\n"

@@ -1,13 +1,13 @@
 import math
 
 import pytest
+
 from hypothesis import given
 from hypothesis import strategies as st
-
 from refutedp import ALL_DIFFER, ONE_DIFFERS, AddRemove, AllDiffer, NotAdjacentError, OneDiffers, Replace, UsageError
-from refutedp.inputs.adjacency import ADD_REMOVE, REPLACE, require_adjacent
 from refutedp.inputs.patterns import LENGTHS, pairs_for
-from refutedp.settings import Settings
+from refutedp.model.adjacency import ADD_REMOVE, REPLACE, require_adjacent
+from refutedp.model.settings import Settings
 
 PAPERS_TABLE = {
     "One Above": ([1, 1, 1, 1, 1], [2, 1, 1, 1, 1]),

@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from refutedp.events.select import search_events
-from refutedp.inputs.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.events.ranking import search_events
+from refutedp.hypothesis.claim_scoring import scorer_for, share_for
+from refutedp.hypothesis.claim_test import choose_tangent, log_p_value, search_rates
 from refutedp.inputs.patterns import pairs_for
-from refutedp.mechanism import describe
 from refutedp.mechanisms.catalogue import MORE
-from refutedp.records import Counts, count_hits
+from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Counts, count_hits
 from refutedp.sampling.lifted import Lift
-from refutedp.stats.claim_scoring import scorer_for, share_for
-from refutedp.stats.verdict import choose_tangent, log_p_value, search_rates
 
 SEARCH, CONFIRM, ALPHA = 50_000, 300_000, 0.001
 IDS = [f"{number}-{claimed.name}" for number, claimed in enumerate(MORE)]

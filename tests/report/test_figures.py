@@ -5,10 +5,10 @@ import xml.etree.ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from refutedp.errors import UsageError
-from refutedp.events.features import Value
+from refutedp.detector.profile import BINS, profile_of
+from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Both, Equals, Exactly, Interval
-from refutedp.profile import BINS, profile_of
+from refutedp.model.errors import UsageError
 from refutedp.report import facts, figures
 from refutedp.sampling.encode import encode
 

@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 import pytest
 
 from refutedp import Verdict
-from refutedp.events.features import Value
+from refutedp.detector.profile import Bin, Profile
+from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Equals
-from refutedp.origin import Origin
-from refutedp.profile import Bin, Profile
-from refutedp.records import Pair
+from refutedp.model.origin import Origin
+from refutedp.model.records import Pair
 from refutedp.report.html import report_html, side_by_side
 
 EVIL = '<img src=x onerror="alert(1)"></script><script>alert(2)</script>{{ 7*7 }}\'"&'

@@ -7,14 +7,14 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from refutedp import PureDP, load
-from refutedp.errors import UsageError
-from refutedp.events.features import Count, Hamming, Statistic, Value
+from refutedp.api.saved.to_json import dumps, event_from_builtins, event_to_builtins, loads
+from refutedp.events.features.basic import Count, Hamming, Statistic, Value
 from refutedp.events.predicates import Among, Both, Equals, Exactly, Interval
-from refutedp.report.to_json import dumps, event_from_builtins, event_to_builtins, loads
+from refutedp.model.errors import UsageError
 from refutedp.sampling.encode import encode as encode_outputs
 
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)

@@ -8,12 +8,12 @@ import math
 
 import numpy as np
 import pytest
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from refutedp.errors import UsageError
+from refutedp.api.saved.values import decode, encode
+from refutedp.model.errors import UsageError
 from refutedp.report.python_code import literal
-from refutedp.report.values import decode, encode
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
 KEYS = st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from tests.sampling.test_steered_runs import CASES, assert_same_rates, plan_of, runner_of
 
-from refutedp.sampling.lifted.apart import ApartPlan
-from refutedp.sampling.lifted.laws import LAWS, Source
-from refutedp.sampling.lifted.regions import FIRM, AvoidingNoise, Region, ratios, region_of
-from refutedp.sampling.lifted.shared import Key, SharedNoise
-from refutedp.sampling.lifted.steered import MASSES, Plan, SteeredNoise
-from refutedp.steering import pilot_of
+from refutedp.detector.plan_importance import pilot_of
+from refutedp.sampling.lifted.noise.distributions import LAWS, Source
+from refutedp.sampling.lifted.noise.importance_noise import MASSES, Plan, SteeredNoise
+from refutedp.sampling.lifted.noise.regions import FIRM, AvoidingNoise, Region, ratios, region_of
+from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+from refutedp.sampling.lifted.noise.unpaired import ApartPlan
 
 LAPLACE = Key(0, "laplace", None)
 
 
 def apart_of(runner, event, share=0.3):
-    """As `refutedp.steering_apart` makes it."""
+    """As `refutedp.detector.plan_unpaired` makes it."""
     pilot = pilot_of(runner, event, plan_of(runner, event), 50_000, np.random.SeedSequence(9))
     weights = pilot.noise.weights
     towards = region_of(pilot.noise, weights * pilot.first).plan(0.05)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.sampling.twin_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
 
-from refutedp.events.features import Length, Value
+from refutedp.events.features.basic import Length, Value
 from refutedp.events.predicates import Equals, Interval
-from refutedp.mechanism import describe
-from refutedp.records import Pair, count_hits
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.lifted import CannotLift, Lift, hit_alone
 from refutedp.sampling.lifted import lift as lifting
 from refutedp.sampling.runner import Runner

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from refutedp import MechanismError, check
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
+from refutedp.model.streams import child
 from refutedp.sampling.encode import encode
 from refutedp.sampling.noise_free import noise_free_leaves
-from refutedp.sampling.scalar import TURNS, run_plain
-from refutedp.sampling.seeds import child
+from refutedp.sampling.plain import TURNS, run_plain
 
 HALF = np.array([0] * 20 + [1] * 20)
 
@@ -90,7 +90,7 @@ def test_inputs_take_turns_at_random():
         calls.append(data[0])
         return 0
 
-    from refutedp.records import Pair
+    from refutedp.model.records import Pair
     from refutedp.sampling.runner import Runner
 
     Runner(describe(remembers), Pair([0], [1], "given"), "scalar").run(50, 50, child(0, 1))

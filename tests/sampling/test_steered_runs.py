@@ -12,17 +12,17 @@ import random
 import numpy as np
 import pytest
 
-from refutedp.events.features import Length, Statistic, Value
+from refutedp.detector.plan_importance import pilot_of
+from refutedp.events.features.basic import Length, Statistic, Value
 from refutedp.events.predicates import Equals, Interval
-from refutedp.mechanism import describe
 from refutedp.mechanisms import svt
-from refutedp.records import Pair
-from refutedp.sampling.lifted.laws import LAWS, Source
-from refutedp.sampling.lifted.shared import Key, SharedNoise
-from refutedp.sampling.lifted.steered import MASSES, Plan, SteeredNoise, plan_for
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Pair
+from refutedp.model.streams import child
+from refutedp.sampling.lifted.noise.distributions import LAWS, Source
+from refutedp.sampling.lifted.noise.importance_noise import MASSES, Plan, SteeredNoise, plan_for
+from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.sampling.runner import Runner
-from refutedp.sampling.seeds import child
-from refutedp.steering import pilot_of
 
 OUTPUT = Value()
 
@@ -81,7 +81,7 @@ def runner_of(function, length):
 
 
 def plan_of(runner, event, seed=0):
-    """As `refutedp.steering` makes it: from runs that the plan before steered."""
+    """As `refutedp.detector.plan_importance` makes it: from runs that the plan before steered."""
     plan = Plan({})
     for number in range(3):
         pilot = pilot_of(runner, event, plan, 50_000, child(seed, number))

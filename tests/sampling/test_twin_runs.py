@@ -25,12 +25,12 @@ from tests.sampling.twin_cases import (
     same_rate,
 )
 
-from refutedp.mechanism import describe
-from refutedp.records import Pair, count_hits
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.encode import encode
 from refutedp.sampling.lifted import CannotLift, Lift, hit_twins, sample_twins
-from refutedp.sampling.lifted.shared import SharedNoise
-from refutedp.sampling.lifted.twins import _hits
+from refutedp.sampling.lifted.noise.paired_runs import _hits
+from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.runner import Runner
 
 PAIRS = 20_000

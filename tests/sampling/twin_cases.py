@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from refutedp.events.features import Length, Value
+from refutedp.events.features.basic import Length, Value
 from refutedp.events.predicates import Equals, Interval
-from refutedp.mechanism import describe
-from refutedp.records import Event, Pair, count_hits
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Event, Pair, count_hits
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import Lift
 from refutedp.sampling.runner import Runner

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from refutedp.errors import UsageError
-from refutedp.records import Pair
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Pair
 
 MOST = 8
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.adapters import _pairs
 from refutedp.adapters._runs import repeat
-from refutedp.claims import ApproxDP, Claim, PureDP
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
-from refutedp.records import Pair
+from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.model.claims import ApproxDP, Claim, PureDP
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Pair
 
 try:
     from diffprivlib.accountant import BudgetAccountant

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from refutedp.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.adapters import _pairs
 from refutedp.adapters._runs import repeat
-from refutedp.claims import ZCDP, ApproxDP, Claim, PureDP, RenyiDP
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
-from refutedp.records import Pair
+from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, PureDP, RenyiDP
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Pair
 
 try:
     import opendp.prelude as dp

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from refutedp.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.adapters import _pairs
 from refutedp.adapters._runs import repeat
-from refutedp.claims import ApproxDP, Claim, PureDP
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import AddRemove
+from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
+from refutedp.model.adjacency import AddRemove
+from refutedp.model.claims import ApproxDP, Claim, PureDP
+from refutedp.model.errors import UsageError
 
 try:
     import pydp  # noqa: F401

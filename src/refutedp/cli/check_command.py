@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from refutedp.budget import parse_time
-from refutedp.checking import check
+from refutedp.api.check import check
 from refutedp.cli import options as o
 from refutedp.cli import parse
-from refutedp.cli.inputs import inputs as read_inputs
+from refutedp.cli.data_sets import inputs as read_inputs
 from refutedp.cli.running import EXIT_CODES, running
 from refutedp.cli.targets import one_target
 from refutedp.cli.writing import Files, show
+from refutedp.detector.budget import parse_time
 
 
 def check_command(

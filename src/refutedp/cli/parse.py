@@ -9,9 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import (
+from refutedp.model.adjacency import (
     ALL_DIFFER,
     ONE_DIFFERS,
     AddRemove,
@@ -20,6 +18,8 @@ from refutedp.inputs.adjacency import (
     OneDiffers,
     Replace,
 )
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
+from refutedp.model.errors import UsageError
 
 _RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
 _CONSTANTS = {"nan": math.nan, "inf": math.inf}
@@ -121,7 +121,7 @@ def arguments(texts: Sequence[str]) -> dict[str, Any]:
 def _argument(text: str) -> Any:
     ends = _RANGE.match(text.strip())
     if ends is not None:
-        from refutedp.inputs.symbolic import Between
+        from refutedp.inputs.arguments import Between
 
         return Between(literal(ends[1]), literal(ends[2]))
     try:

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from refutedp.api.command import Command
 from refutedp.cli import options as o
 from refutedp.cli import parse
 from refutedp.cli.running import BAD_USE, running, say
-from refutedp.command import Command
-from refutedp.errors import UsageError
-from refutedp.sampling.command.conformance import Conformance, Status, conformance
+from refutedp.model.errors import UsageError
+from refutedp.sampling.program.conformance import Conformance, Status, conformance
 
 protocol_app = typer.Typer(
     name="protocol",

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from refutedp.api.replay import replay
 from refutedp.cli import options as o
 from refutedp.cli.running import EXIT_CODES, running
 from refutedp.cli.writing import Files, show
-from refutedp.replaying import replay
-from refutedp.settings import Options
+from refutedp.model.settings import Options
 
 
 def replay_command(

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from refutedp.api.saved.to_json import load
 from refutedp.cli import options as o
 from refutedp.cli.running import running, say
 from refutedp.cli.writing import Files
-from refutedp.errors import UsageError
-from refutedp.report.to_json import load
-from refutedp.results import Result
+from refutedp.detector.result import Result
+from refutedp.model.errors import UsageError
 
 
 def report_command(

@@ -42,7 +42,7 @@ def reproduce_command(
       refutedp reproduce figures --quick
     """
     with running(quiet=quiet, verbose=verbose) as watch:
-        from refutedp.reproduce.run import reproduce
+        from refutedp.reproduce.run_paper import reproduce
 
         done = reproduce(what.value, out, quick=quick, seed=seed, jobs=jobs, report=watch.update)
         watch.close()

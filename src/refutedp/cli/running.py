@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import typer
 
+from refutedp.api.progress import Bar, Lines
 from refutedp.cli.entry import INTERRUPTED
-from refutedp.errors import RefuteDPError
-from refutedp.report.progress import Bar, Lines
-from refutedp.results import Verdict
-from refutedp.settings import Progress
+from refutedp.detector.result import Verdict
+from refutedp.model.errors import RefuteDPError
+from refutedp.model.settings import Progress
 
 EXIT_CODES = {Verdict.NOT_FOUND: 0, Verdict.VIOLATION: 1, Verdict.INCONCLUSIVE: 3}
 BAD_USE = 2

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from refutedp.api.sweep import sweep
 from refutedp.cli import options as o
 from refutedp.cli import parse
-from refutedp.cli.inputs import inputs as read_inputs
+from refutedp.cli.data_sets import inputs as read_inputs
 from refutedp.cli.running import running, say
 from refutedp.cli.targets import target
 from refutedp.cli.writing import Files
-from refutedp.sweeping import sweep
 
 EPSILONS = "0.2,0.7,1.5"
 

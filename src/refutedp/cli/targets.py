@@ -6,11 +6,11 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from refutedp.api.load import load_mechanism
 from refutedp.cli.parse import AdjacencyName
-from refutedp.errors import UsageError
-from refutedp.loading import load_mechanism
+from refutedp.detector.result import Result, Sweep
 from refutedp.mechanisms import PAPER
-from refutedp.results import Result, Sweep
+from refutedp.model.errors import UsageError
 
 T = TypeVar("T", Result, Sweep)
 

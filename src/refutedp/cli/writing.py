@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from refutedp.api.saved.files import require_writable
+from refutedp.api.saved.to_json import dumps
 from refutedp.cli.running import say
-from refutedp.errors import UsageError
-from refutedp.report.files import require_writable
-from refutedp.report.text import p_value_text
-from refutedp.report.to_json import dumps
-from refutedp.results import Result, Sweep, Verdict
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.model.errors import UsageError
 
 PLOT_KINDS = (".svg", ".png", ".pdf")
 STDOUT = "-"

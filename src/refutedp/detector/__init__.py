@@ -1,1 +1,1 @@
-"""The steps of a check."""
+"""The paper's loop, one file a step: prepare, race, plan, confirm, cross-examine."""

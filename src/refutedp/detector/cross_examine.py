@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refutedp.claims import Claim
-from refutedp.confirm import confirm
-from refutedp.events.select import search_events
-from refutedp.outputs import Outputs
-from refutedp.records import Candidate, Evidence, Examination, count_hits
+from refutedp.detector.confirm import confirm
+from refutedp.events.ranking import search_events
+from refutedp.hypothesis.claim_scoring import RatioClaimScorer
+from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper
+from refutedp.model.claims import Claim
+from refutedp.model.outputs import Outputs
+from refutedp.model.records import Candidate, Evidence, Examination, count_hits
+from refutedp.model.settings import Progress, Settings
+from refutedp.model.streams import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, child
+from refutedp.sampling.plain import run_plain
 from refutedp.sampling.runner import Runner
-from refutedp.sampling.scalar import run_plain
-from refutedp.sampling.seeds import child
-from refutedp.settings import Progress, Settings
-from refutedp.stats.claim_scoring import RatioClaimScorer
-from refutedp.stats.tails import log_binomial_upper, log_hypergeometric_upper
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted.shared import SharedNoise
+    from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
-EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM = 30, 31, 32
 CALLS = 4_000
 """Plain calls a side, at most, in which a violation may convict by itself; blatant ones take hundreds."""
 REPEATED = 100
@@ -126,7 +125,7 @@ def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
 def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) -> int:
     """Let the function repeat runs of the lift on the same draws; how many."""
     from refutedp.sampling.lifted import CannotLift
-    from refutedp.sampling.lifted.witness import hear_runs
+    from refutedp.sampling.lifted.trust.witness import hear_runs
 
     pair, rng = runner.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
     repeated, hits, made = 0, [0, 0], 0
@@ -154,8 +153,8 @@ def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) ->
 
 
 def _noise(size: int, how: Any, rng: np.random.Generator) -> SharedNoise:
-    from refutedp.sampling.lifted.shared import SharedNoise
-    from refutedp.sampling.lifted.steered import SteeredNoise
+    from refutedp.sampling.lifted.noise.importance_noise import SteeredNoise
+    from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
     if how is None:
         return SharedNoise(size)

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.catalogue import Feature
-from refutedp.events.features import Scalar, as_floats
-from refutedp.outputs import Array, Group, Path, Shape
+from refutedp.events.features.basic import Scalar, as_floats
+from refutedp.events.features.offered import Feature
+from refutedp.model.outputs import Array, Group, Path, Shape
 
 Mask: TypeAlias = NDArray[np.bool_] | bool
 Columns: TypeAlias = dict[Feature, Array | Scalar]
@@ -32,7 +32,7 @@ class _Event(msgspec.Struct, frozen=True, tag_field="event"):
 class Equals(_Event, frozen=True, tag="equals"):
     """The feature has this value; True is not 1, and nan equals nothing.
 
-    >>> from refutedp.events.features import Length
+    >>> from refutedp.events.features.basic import Length
     >>> print(Equals(Length(), 6))
     len(output) = 6
     """
@@ -73,7 +73,7 @@ class Interval(_Event, frozen=True, tag="interval"):
 
     `among_others` says that the feature is not always a number, and changes only the words.
 
-    >>> from refutedp.events.features import Value
+    >>> from refutedp.events.features.basic import Value
     >>> print(Interval(Value((0,)), low=None, high=1.5))
     output[0] < 1.5
     >>> print(Interval(Value((0,)), low=math.nextafter(1.0, 2.0), high=None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refutedp.events.predicates import Exactly, paths_of
-from refutedp.outputs import Group, Outputs
+from refutedp.model.outputs import Group, Outputs
 
 ALL_BUT = 0.001
 """Where less than this part of the runs does anything else, nothing can be learned of a claim."""

@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.catalogue import Feature
-from refutedp.events.features import Scalar
+from refutedp.events.features.basic import Scalar
+from refutedp.events.features.offered import Feature
 from refutedp.events.numbers import Floats, Numbers
 from refutedp.events.predicates import Mask, equal
-from refutedp.outputs import Array, Group, Outputs
+from refutedp.model.outputs import Array, Group, Outputs
 
 Kept: TypeAlias = list[tuple[int, Mask]]
 """Groups by number, with the rows of each that are kept; groups of which nothing is kept are left out."""

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import Scalar
+from refutedp.events.features.basic import Scalar
 from refutedp.events.numbers import Hits, Numbers
 from refutedp.events.sides import Parts, Sides, is_numeric
-from refutedp.outputs import Array
+from refutedp.model.outputs import Array
 
 Signature: TypeAlias = tuple[float, ...]
 """How many numbers there are on either side, and the least and the largest of each."""

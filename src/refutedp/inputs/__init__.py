@@ -1,1 +1,1 @@
-"""Which inputs to try: adjacent pairs from patterns, arguments from symbolic execution."""
+"""Sources of pairs of adjacent inputs, and the search for arguments."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from refutedp.datasets import container_of, one_line
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import AddRemove, Adjacency, Replace
 from refutedp.inputs.neighbours import Derived, record_neighbours
-from refutedp.inputs.vectors import query_neighbours
+from refutedp.inputs.query_answers import query_neighbours
+from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.datasets import container_of, one_line
+from refutedp.model.errors import UsageError
 
 _REMEDY = (
     "give a list of records, a NumPy array, a pandas or Polars DataFrame, a list of such data sets, "
@@ -22,13 +22,13 @@ _REMEDY = (
 def pairs_around(adjacency: Adjacency, inputs: Any, seed: int) -> Derived:
     """The pairs to try around the data sets that `inputs` stands for; every refusal is one sentence.
 
-    >>> from refutedp.inputs.adjacency import REPLACE
+    >>> from refutedp.model.adjacency import REPLACE
     >>> [pair.d2 for pair in pairs_around(REPLACE, [3, 5], seed=0).pairs][:3]
     [[3, 3], [5, 5], [3]]
     """
     numbers = not isinstance(adjacency, AddRemove | Replace)
     if is_strategy(inputs):
-        from refutedp.inputs.drawn import drawn
+        from refutedp.inputs.strategies import drawn
 
         # What is drawn is data already; an empty list among it is an empty data set.
         datasets = drawn(inputs, seed)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refutedp.datasets import CannotHold, Container, container_of, one_line
-from refutedp.errors import UsageError
-from refutedp.inputs.adjacency import DEFAULT_RECORDS, AddRemove, Replace
-from refutedp.inputs.odd import odd_records
+from refutedp.inputs.hostile import odd_records
 from refutedp.inputs.patterns import EMPTY
-from refutedp.records import Pair
+from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Replace
+from refutedp.model.datasets import CannotHold, Container, container_of, one_line
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Pair
 
 MOST_PAIRS = 40
 """Pairs in all: search runs the mechanism on each of them."""
@@ -42,7 +42,7 @@ def record_neighbours(adjacency: AddRemove | Replace, datasets: Sequence[Any]) -
     Removed or replaced are the only record of a category, the holders of extreme values and the first record; added
     are a copy, records of the other data sets and of `adjacency.records`, and odd ones.
 
-    >>> from refutedp.inputs.adjacency import ADD_REMOVE
+    >>> from refutedp.model.adjacency import ADD_REMOVE
     >>> derived = record_neighbours(ADD_REMOVE, [["a", "a", "b"]])
     >>> [(pair.d2, pair.category) for pair in derived.pairs][:2]
     [(['a', 'a'], 'remove record 2, the only one of its kind'), (['a', 'b'], 'remove record 0')]

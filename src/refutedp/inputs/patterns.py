@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from refutedp.inputs.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
-from refutedp.inputs.odd import odd_records
-from refutedp.records import Pair
+from refutedp.inputs.hostile import odd_records
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.model.records import Pair
 
 LENGTHS = (1, 5, 10)
 """The paper's lengths, and one query: the shortest counterexample of all, and often the clearest."""
@@ -56,7 +56,7 @@ ALL_QUERIES: dict[str, Callable[[int, float], Rows]] = {
 def pairs_for(adjacency: Adjacency, lengths: Sequence[int] | None = None) -> list[Pair]:
     """Every pair to try under an adjacency, short ones first, of these lengths or of ordinary ones.
 
-    >>> from refutedp.inputs.adjacency import ONE_DIFFERS
+    >>> from refutedp.model.adjacency import ONE_DIFFERS
     >>> [(pair.category, pair.d2) for pair in pairs_for(ONE_DIFFERS, lengths=(3,))]
     [('One Above', [2, 1, 1]), ('One Below', [0, 1, 1])]
     """

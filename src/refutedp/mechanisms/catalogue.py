@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from refutedp.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 from refutedp.mechanisms.choices import (
     exponential_mechanism,
     exponential_mechanism_no_half,
@@ -24,7 +23,7 @@ from refutedp.mechanisms.discrete import (
     discrete_laplace,
     discrete_laplace_one_sided,
 )
-from refutedp.mechanisms.gaussian import (
+from refutedp.mechanisms.gaussian_noise import (
     gaussian_analytic,
     gaussian_analytic_variance,
     gaussian_classical,
@@ -38,6 +37,7 @@ from refutedp.mechanisms.shaped import (
     truncated_laplace,
     truncated_laplace_too_short,
 )
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 
 
 @dataclass(frozen=True, slots=True)

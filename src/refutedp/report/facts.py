@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refutedp.claims import Claim, PureDP
-from refutedp.records import Counts, Evidence
-from refutedp.results import Result, Verdict
-from refutedp.stats import fisher
-from refutedp.stats import ratio as ratio_test
-from refutedp.stats.certify import confidence_region, deltas_at
+from refutedp.detector.result import Result, Verdict
+from refutedp.hypothesis.certify import confidence_region, deltas_at
+from refutedp.hypothesis.tests import fisher
+from refutedp.hypothesis.tests import ratio as ratio_test
+from refutedp.model.claims import Claim, PureDP
+from refutedp.model.records import Counts, Evidence
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -99,7 +99,7 @@ def p_value_curve(evidence: Evidence, claimed: float, points: int = CURVE_POINTS
 def bound_words(claim: Claim) -> str:
     """How the most that a claim allows on d1 follows from the rate on d2.
 
-    >>> from refutedp.claims import PureDP
+    >>> from refutedp.model.claims import PureDP
     >>> bound_words(PureDP(0.5))
     'most the claim allows for d1: e^0.5 × d2'
     """
@@ -173,6 +173,6 @@ def in_a_sentence(result: Result) -> str:
 
 def p_words(evidence: Evidence) -> str:
     """The p-value, readable however small."""
-    from refutedp.report.text import p_value_text
+    from refutedp.detector.notes import p_value_text
 
     return p_value_text(evidence.log_p_value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from refutedp.claims import Claim
-from refutedp.profile import Bin, Profile
-from refutedp.records import Evidence
+from refutedp.detector.profile import Bin, Profile
+from refutedp.detector.result import Sweep
+from refutedp.model.claims import Claim
+from refutedp.model.records import Evidence
 from refutedp.report import facts
 from refutedp.report.drawing import Panel, path, shorten, tag, text, ticks
 from refutedp.report.facts import p_value_curve, percent
-from refutedp.results import Sweep
 
 MOST_CURVES = 6
 

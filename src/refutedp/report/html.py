@@ -10,17 +10,18 @@ from dataclasses import dataclass, fields
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from refutedp.claims import Claim, PureDP
-from refutedp.errors import UsageError
-from refutedp.profile import Profile
-from refutedp.records import Evidence, Pair
+from refutedp.api.saved.files import write_atomically
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.profile import Profile
+from refutedp.detector.result import Result, Verdict
+from refutedp.model.claims import Claim, PureDP
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Evidence, Pair
 from refutedp.report import facts, figures
-from refutedp.report.branches import lines_of
-from refutedp.report.files import write_atomically
 from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
-from refutedp.report.text import explain, method_words, p_value_text
-from refutedp.results import Result, Verdict
+from refutedp.report.source_branches import lines_of
+from refutedp.report.text import explain, method_words
 
 MOST_ROWS = 60
 """Entries of an input listed one by one; longer inputs show those that differ."""

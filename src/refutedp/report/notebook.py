@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.report import facts, figures
-from refutedp.report.text import explain, explain_sweep, p_value_text
-from refutedp.results import Result, Sweep, Verdict
+from refutedp.report.text import explain, explain_sweep
 
 _STYLE = """<style>
 .refutedp{--d1:#1f8dd6;--d2:#d9722e;--event:#e6c22955;--line:#88888866;max-width:46rem}

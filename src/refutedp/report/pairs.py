@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from refutedp.datasets import Container, container_of
-from refutedp.records import Pair
+from refutedp.model.datasets import Container, container_of
+from refutedp.model.records import Pair
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
@@ -117,7 +117,7 @@ def _table(container: Container, name: str, data: Any, beside: Any) -> list[str]
 def own_rows(container: Container, data: Any, beside: Any) -> set[int]:
     """Positions of the records that the other data set does not have, or has fewer of.
 
-    >>> from refutedp.datasets import container_of
+    >>> from refutedp.model.datasets import container_of
     >>> own_rows(container_of([]), [1, 2, 2], [1, 2])
     {2}
     """

@@ -13,15 +13,15 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from refutedp.claims import Claim, PureDP
-from refutedp.errors import UsageError
-from refutedp.profile import Profile
-from refutedp.records import Evidence
+from refutedp.api.saved.files import write_atomically
+from refutedp.detector.profile import Profile
+from refutedp.detector.result import Result, Sweep
+from refutedp.model.claims import Claim, PureDP
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Evidence
 from refutedp.report import facts
 from refutedp.report.drawing import shorten
 from refutedp.report.facts import bound_words, certified_curve, p_value_curve
-from refutedp.report.files import write_atomically
-from refutedp.results import Result, Sweep
 
 KINDS = ("svg", "png", "pdf")
 # Okabe and Ito's palette, with a marker and a dash each, so that a grey print can be read as well.

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.claims import Claim, PureDP
-from refutedp.datasets.pandas_frames import is_pandas
-from refutedp.datasets.polars_frames import is_polars
-from refutedp.errors import UsageError
-from refutedp.report.pandas_values import pandas_literal
-from refutedp.report.polars_values import polars_literal
-from refutedp.report.to_json import event_to_builtins
-from refutedp.results import Result
+from refutedp.api.saved.pandas_values import pandas_literal
+from refutedp.api.saved.polars_values import polars_literal
+from refutedp.api.saved.to_json import event_to_builtins
+from refutedp.detector.result import Result
+from refutedp.model.claims import Claim, PureDP
+from refutedp.model.datasets.pandas_frames import is_pandas
+from refutedp.model.datasets.polars_frames import is_polars
+from refutedp.model.errors import UsageError
 
 STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}
 THIRD_PARTY = {"np": "import numpy as np", "pd": "import pandas as pd", "pl": "import polars as pl"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from refutedp.claims import ApproxDP, Claim, PureDP, RenyiDP
-from refutedp.datasets import one_line
-from refutedp.records import Evidence, Pair, Steered
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
+from refutedp.model.records import Evidence, Pair, Steered
 from refutedp.report.pairs import pair_lines
-from refutedp.results import Result, Sweep, Verdict
 
 
 def explain(result: Result) -> str:
@@ -141,30 +141,6 @@ def method_words(evidence: Evidence) -> str:
         return "exact test on pairs of runs with the same noise, event and direction fixed before them"
     name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"
     return f"{name} on randomly allocated runs, event and direction fixed before them"
-
-
-def p_value_text(log_p: float) -> str:
-    """A p-value from its logarithm, readable however small.
-
-    >>> p_value_text(-2000.0)
-    '2.6e-869'
-    """
-    if log_p > -11:
-        return f"{math.exp(log_p):.3g}"
-    exponent = math.floor(log_p / math.log(10))
-    digits = f"{math.exp(log_p - exponent * math.log(10)):.1f}"
-    return f"1.0e{exponent + 1}" if digits == "10.0" else f"{digits}e{exponent}"
-
-
-def float_leak_note(evidence: Evidence) -> str:
-    """One sentence on a leak through the last digits of floats."""
-    counts, pair = evidence.counts, evidence.pair
-    return (
-        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
-        f"on {one_line(pair.d1)} and {counts.y / max(counts.n_y, 1):.2%} on {one_line(pair.d2)} "
-        f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
-        'round the output to a grid, or let it decide with float_leaks="convict".'
-    )
 
 
 def _effort(result: Result) -> list[str]:

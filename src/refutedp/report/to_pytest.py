@@ -6,10 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from refutedp.errors import UsageError
-from refutedp.report.files import write_atomically
+from refutedp.api.saved.files import write_atomically
+from refutedp.detector.result import Result
+from refutedp.model.errors import UsageError
 from refutedp.report.python_code import STANDARD, THIRD_PARTY, import_lines, imports_of, recheck_call
-from refutedp.results import Result
 
 
 def save_pytest(result: Result, path: str | os.PathLike[str]) -> None:

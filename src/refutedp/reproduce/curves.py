@@ -10,21 +10,21 @@ from pathlib import Path
 
 import msgspec
 
-from refutedp.claims import PureDP
-from refutedp.confirm import count_fresh, weigh
-from refutedp.errors import RefuteDPError
-from refutedp.inputs.adjacency import ALL_DIFFER, ONE_DIFFERS
-from refutedp.mechanism import describe
+from refutedp.detector.confirm import count_fresh, weigh
+from refutedp.detector.prepare import prepare
+from refutedp.detector.race import search
+from refutedp.hypothesis.claim_scoring import RatioClaimScorer
+from refutedp.hypothesis.tests import fisher, ratio
 from refutedp.mechanisms import BuiltIn
-from refutedp.prepare import prepare
-from refutedp.records import Candidate, Counts
+from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.model.claims import PureDP
+from refutedp.model.errors import RefuteDPError
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Candidate, Counts
+from refutedp.model.settings import Progress, Settings
 from refutedp.reproduce.paper import LEVEL
 from refutedp.reproduce.truth import best_on_pair, worst_case
-from refutedp.sampling.pool import engine_running
-from refutedp.search import search
-from refutedp.settings import Progress, Settings
-from refutedp.stats import fisher, ratio
-from refutedp.stats.claim_scoring import RatioClaimScorer
+from refutedp.sampling.pool.tasks import engine_running
 
 FORMAT = 1
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.errors import UnsupportedOutputError
-from refutedp.outputs import Array, Group, Kind, OtherKey, Outputs, Path, Shape, Step, compress, step_order
+from refutedp.model.errors import UnsupportedOutputError
+from refutedp.model.outputs import Array, Group, Kind, OtherKey, Outputs, Path, Shape, Step, compress, step_order
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.mechanism import Mechanism
-from refutedp.outputs import Outputs
+from refutedp.model.mechanism import Mechanism
+from refutedp.model.outputs import Outputs
+from refutedp.model.streams import seeded_globals
 from refutedp.sampling.encode import shape_of
-from refutedp.sampling.seeds import seeded_globals
 
 
 class ZeroNoise:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from refutedp.datasets import one_line
-from refutedp.mechanism import Mechanism
-from refutedp.outputs import Outputs, join
-from refutedp.records import Counts, Event, Pair, count_hits
-from refutedp.sampling.scalar import OnError, run_plain
+from refutedp.model.datasets import one_line
+from refutedp.model.mechanism import Mechanism
+from refutedp.model.outputs import Outputs, join
+from refutedp.model.records import Counts, Event, Pair, count_hits
+from refutedp.sampling.plain import OnError, run_plain
 
 if TYPE_CHECKING:
+    from refutedp.model.importance import WeightedHits
+    from refutedp.model.importance_unpaired import ApartHits
     from refutedp.sampling.lifted import CommonNoise, KnownLifts, Lift
-    from refutedp.sampling.lifted.apart import ApartPlan
-    from refutedp.sampling.lifted.steered import Plan
-    from refutedp.weights import WeightedHits
-    from refutedp.weights_apart import ApartHits
+    from refutedp.sampling.lifted.noise.importance_noise import Plan
+    from refutedp.sampling.lifted.noise.unpaired import ApartPlan
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import collect
 from refutedp.sampling.lifted.lift import Lift
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
-from refutedp.outputs import Outputs
-from refutedp.records import Pair
+from refutedp.model.mechanism import describe
+from refutedp.model.outputs import Outputs
+from refutedp.model.records import Pair
 from refutedp.sampling.lifted import CommonNoise, Lift, sample_twins
-from refutedp.sampling.lifted.common import MOST_KEPT, RECENT
-from refutedp.sampling.lifted.laws import LAWS, Source
-from refutedp.sampling.lifted.shared import Key
+from refutedp.sampling.lifted.noise.common_noise import MOST_KEPT, RECENT
+from refutedp.sampling.lifted.noise.distributions import LAWS, Source
+from refutedp.sampling.lifted.noise.shared_noise import Key
 from refutedp.sampling.runner import Runner
 
 LAPLACE = LAWS["laplace"]

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from refutedp.sampling.lifted.collect import example
-from refutedp.sampling.lifted.draws import LiftedDrawer
-from refutedp.sampling.lifted.laws import Source
-from refutedp.sampling.lifted.modules import Stage
+from refutedp.sampling.lifted.drawer import LiftedDrawer
+from refutedp.sampling.lifted.execution import Deferred, Run
+from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.replay import Continue
-from refutedp.sampling.lifted.run import Deferred, Run
+from refutedp.sampling.lifted.rewrite.modules import Stage
+from refutedp.sampling.lifted.trust.replay_draws import Continue
 
 SIZES = ("None", "2", "(2,)", "(2, 3)", "()", "[2]", "np.int64(2)", "0", "2.0", "-1", "'2'")
 NUMBERS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.layout import dense, drawn_by_element, take_runs
-from refutedp.sampling.lifted.rows import over_rows
+from refutedp.sampling.lifted.columns.element_order import dense, drawn_by_element, take_runs
+from refutedp.sampling.lifted.columns.rows import over_rows
 
 POWERS = np.array([2.0, 0.5, 3.0, 2.0, -1.0, 1.7, 2.0, 2.5, 0.5, 2.0, 3.0, 2.0])
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.branches import joined_code
+from refutedp.sampling.lifted.rewrite.branches import joined_code
 
 
 def appends(data, rng):

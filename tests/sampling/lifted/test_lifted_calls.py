@@ -5,10 +5,10 @@ import importlib
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift
-from refutedp.sampling.lifted.branches import joined_code
 from refutedp.sampling.lifted.lift import Lift
+from refutedp.sampling.lifted.rewrite.branches import joined_code
 
 
 def smallest(data, rng):

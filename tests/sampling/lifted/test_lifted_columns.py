@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refutedp.sampling.lifted.array import ArrayColumn
-from refutedp.sampling.lifted.base import Lifted
-from refutedp.sampling.lifted.builtin import LIFTED_BUILTINS, lifted_math
-from refutedp.sampling.lifted.column import wrap
+from refutedp.sampling.lifted.columns.array import ArrayColumn
+from refutedp.sampling.lifted.columns.column import wrap
+from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.columns.scalar import Scalar
+from refutedp.sampling.lifted.execution import Deferred, Run
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.run import Deferred, Run
-from refutedp.sampling.lifted.scalar import Scalar
+from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS, lifted_math
 
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 5))

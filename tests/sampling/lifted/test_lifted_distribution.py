@@ -16,8 +16,8 @@ import pytest
 from scipy import stats
 from tests.sampling.lifted.styles import MECHANISMS
 
-from refutedp.mechanism import describe
-from refutedp.outputs import Outputs
+from refutedp.model.mechanism import describe
+from refutedp.model.outputs import Outputs
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import Lift
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
-from refutedp.sampling.lifted.draws import FEW_OPTIONS
-from refutedp.sampling.lifted.laws import Source
-from refutedp.sampling.lifted.replay import Continue, Replay, recorded_draws
-from refutedp.sampling.lifted.run import Run
+from refutedp.sampling.lifted.drawer import FEW_OPTIONS
+from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.noise.distributions import Source
+from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay, recorded_draws
 
 GENERATOR = (
     "rng.laplace(1, 2.0)",

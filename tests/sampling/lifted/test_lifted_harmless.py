@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
 
 

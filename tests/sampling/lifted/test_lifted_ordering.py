@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.scalar import Scalar
 
 from .test_lifted_columns import BUILTINS, N, at, new_run
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
-from refutedp.outputs import Outputs
+from refutedp.model.mechanism import describe
+from refutedp.model.outputs import Outputs
 from refutedp.sampling.lifted import CannotLift, Lift, prove_lift, sample_lifted
 
 SCALE = 2.0

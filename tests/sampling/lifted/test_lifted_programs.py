@@ -12,12 +12,12 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from tests.sampling.lifted.programs import compiled, programs
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.collect import example
-from refutedp.sampling.lifted.laws import Source
-from refutedp.sampling.lifted.replay import recorded_draws
+from refutedp.sampling.lifted.noise.distributions import Source
+from refutedp.sampling.lifted.trust.replay_draws import recorded_draws
 
 
 class Recorded:

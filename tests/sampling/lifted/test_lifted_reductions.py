@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
+from refutedp.sampling.lifted.columns.rows import over_columns, over_rows
 from refutedp.sampling.lifted.lift import Lift
-from refutedp.sampling.lifted.rows import over_columns, over_rows
 
 REDUCTIONS = [np.max, np.min, np.any, np.all, np.sum, np.argmax, np.argmin, np.mean]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_law
 
-from refutedp.events.features import Type, Value
+from refutedp.events.features.basic import Type, Value
 from refutedp.events.predicates import Equals, Interval
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift, hit_alone, hit_twins, prove_lift
 
 EVENTS = (Interval(Value(), None, 0.5), Equals(Type(), "float"))

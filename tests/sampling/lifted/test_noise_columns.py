@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.laws import LAWS, Source
-from refutedp.sampling.lifted.noise import BLOCK, COLUMN_LAWS, FEW, standard
+from refutedp.sampling.lifted.noise.distributions import LAWS, Source
+from refutedp.sampling.lifted.noise.fast_noise import BLOCK, COLUMN_LAWS, FEW, standard
 
 N = 2 * BLOCK + 1000
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
-from refutedp.sampling.lifted import CannotLift, Lift, branches
+from refutedp.model.mechanism import describe
+from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.rewrite import branches
 
 
 def flags(queries, epsilon, rng):

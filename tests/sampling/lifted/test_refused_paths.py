@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from refutedp import recheck
-from refutedp.events.features import Value
+from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Equals
-from refutedp.mechanism import describe
-from refutedp.records import Pair
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Pair
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import CannotLift, Lift
-from refutedp.sampling.lifted.plain import equal_outputs
+from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
 from refutedp.sampling.runner import Runner
 
 

@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from refutedp.mechanism import describe
+from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 
 RECENT: deque[float] = deque(maxlen=3)

@@ -1,11 +1,11 @@
 """Lifted execution: call a plain mechanism once with columns for draws, and get thousands of runs."""
 
-from refutedp.sampling.lifted.apart import hit_apart
-from refutedp.sampling.lifted.common import CommonNoise
-from refutedp.sampling.lifted.known import KnownLifts
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
+from refutedp.sampling.lifted.noise.common_noise import CommonNoise
+from refutedp.sampling.lifted.noise.paired_runs import hit_alone, hit_steered, hit_twins, sample_twins
+from refutedp.sampling.lifted.noise.unpaired import hit_apart
 from refutedp.sampling.lifted.refusal import CannotLift
-from refutedp.sampling.lifted.twins import hit_alone, hit_steered, hit_twins, sample_twins
+from refutedp.sampling.lifted.trust.known import KnownLifts
 
 __all__ = [
     "CannotLift",

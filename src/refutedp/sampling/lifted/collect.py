@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.errors import UnsupportedOutputError
-from refutedp.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
+from refutedp.model.errors import UnsupportedOutputError
+from refutedp.model.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
 from refutedp.sampling.encode import Raised, column_of, encode, group_rows, shape_of, step_to
-from refutedp.sampling.lifted.array import ArrayColumn
-from refutedp.sampling.lifted.base import Lifted
+from refutedp.sampling.lifted.columns.array import ArrayColumn
+from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.refusal import CannotLift
-from refutedp.sampling.lifted.scalar import Scalar
 
 _WORTH_TABULATING = 256
 _LARGEST_TABLE = 2**20

@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.mechanism import Mechanism
-from refutedp.outputs import Array, Outputs
+from refutedp.model.mechanism import Mechanism
+from refutedp.model.outputs import Array, Outputs
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import Collector, example, settled
-from refutedp.sampling.lifted.copies import Copier
-from refutedp.sampling.lifted.draws import LiftedDrawer
+from refutedp.sampling.lifted.drawer import LiftedDrawer
+from refutedp.sampling.lifted.execution import Deferred, Run
 from refutedp.sampling.lifted.heap import keep_freed_memory
-from refutedp.sampling.lifted.laws import Source
-from refutedp.sampling.lifted.modules import Stage
-from refutedp.sampling.lifted.plain import PlainCalls, copied_functions, equal_outputs, maker
+from refutedp.sampling.lifted.noise.distributions import Source
+from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
-from refutedp.sampling.lifted.replay import Continue, Recorded, Replay, recorded_draws, values_by_run
-from refutedp.sampling.lifted.run import Deferred, Run
-from refutedp.sampling.lifted.shared import SharedNoise
-from refutedp.sampling.lifted.state import Unchanged
+from refutedp.sampling.lifted.rewrite.lifted_copies import Copier
+from refutedp.sampling.lifted.rewrite.modules import Stage
+from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs, maker
+from refutedp.sampling.lifted.trust.replay_draws import Continue, Recorded, Replay, recorded_draws, values_by_run
+from refutedp.sampling.lifted.trust.state import Unchanged
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
@@ -70,7 +70,7 @@ class Lift:
     digit.
 
     >>> import numpy as np
-    >>> from refutedp.mechanism import describe
+    >>> from refutedp.model.mechanism import describe
     >>> def above(queries, epsilon, rng):
     ...     return [q + rng.laplace(scale=2 / epsilon) > 1 for q in queries]
     >>> lift = Lift(describe(above), [0, 1], {"epsilon": 1.0})
@@ -399,7 +399,7 @@ def prove_lift(
     """Raise CannotLift unless `runs` lifted runs equal their plain replays.
 
     >>> import numpy as np
-    >>> from refutedp.mechanism import describe
+    >>> from refutedp.model.mechanism import describe
     >>> prove_lift(describe(lambda data, rng: data[0] + rng.laplace()), [1.0], {}, np.random.default_rng(0))
     """
     Lift(mechanism, data, arguments).prove(rng, runs)
@@ -411,7 +411,7 @@ def sample_lifted(
     """`n` runs by a few calls; raises CannotLift.
 
     >>> import numpy as np
-    >>> from refutedp.mechanism import describe
+    >>> from refutedp.model.mechanism import describe
     >>> noisy = describe(lambda data, rng: data[0] + rng.laplace() > 1)
     >>> sample_lifted(noisy, [1.0], {}, 100, np.random.default_rng(0)).size
     100

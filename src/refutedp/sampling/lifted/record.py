@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.outputs import Array
-from refutedp.sampling.lifted.layout import take_runs
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.element_order import take_runs
 
 
 class Rows:

@@ -1,0 +1,119 @@
+"""`assert_private`: a check that a test can make."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from refutedp.api.check import check
+from refutedp.detector.result import Result, Verdict
+from refutedp.model.adjacency import ADD_REMOVE, REPLACE, Adjacency
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
+from refutedp.model.settings import Options, Settings
+
+_RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
+
+
+class PrivacyViolation(AssertionError):
+    """What `assert_private` raises; `result` holds the counterexample."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def assert_private(
+    mechanism: Any,
+    claim: Claim | None = None,
+    *,
+    epsilon: float | None = None,
+    adjacency: Adjacency | None = None,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Raise an AssertionError with the counterexample if the claim is refuted; otherwise return the result.
+
+    It takes what `check` takes. The seed is fixed unless given, so that a test does not flicker; a verdict of
+    "inconclusive" does not fail. Under pytest, the options `--refutedp-runs` and `--refutedp-seed` decide over what
+    the test says, and the failure comes with the command that replays it.
+
+    >>> from refutedp.mechanisms import histogram
+    >>> from refutedp import ONE_DIFFERS
+    >>> assert_private(histogram, epsilon=1.0, adjacency=ONE_DIFFERS, search_runs=500, confirm_runs=2000).verdict
+    <Verdict.NOT_FOUND: 'not found'>
+    """
+    __tracebackhide__ = True
+    watcher = _pytest_session()
+    if watcher is not None:
+        options = watcher.options_for(options)
+    result = check(
+        mechanism,
+        claim,
+        epsilon=epsilon,
+        adjacency=adjacency,
+        args=args,
+        pairs=pairs,
+        inputs=inputs,
+        settings=settings,
+        **options,
+    )
+    replay = _check_command(result) if watcher is None else watcher.record(result)
+    if result.verdict is Verdict.VIOLATION:
+        raise PrivacyViolation(failure_text(result, replay), result)
+    return result
+
+
+def failure_text(result: Result, replay: str | None) -> str:
+    """The counterexample as text, and how to see it again."""
+    return str(result) if replay is None else f"{result}\nReplay: {replay}"
+
+
+def claim_options(claim: Claim) -> list[str]:
+    """The options of `refutedp check` that state a claim.
+
+    >>> claim_options(RenyiDP(2.0, 0.5))
+    ['--renyi', '2:0.5']
+    """
+    match claim:
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
+        case ZCDP(rho=rho):
+            return ["--rho", f"{rho:g}"]
+        case GaussianDP(mu=mu):
+            return ["--mu", f"{mu:g}"]
+        case RenyiDP(alpha=alpha, epsilon=epsilon):
+            return ["--renyi", f"{alpha:g}:{epsilon:g}"]
+        case _:
+            return ["--epsilon", f"{getattr(claim, 'epsilon', 0.0):g}"]
+
+
+def _check_command(result: Result) -> str | None:
+    """Without a saved file, the command that finds the same result again."""
+    reference = None if result.origin is None else result.origin.reference
+    evidence = result.evidence
+    if reference is None or evidence is None:
+        return None
+    pair = evidence.pair
+    if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
+        return None  # arrays and frames have no form on the command line
+    words = ["refutedp", "check", reference, *claim_options(result.claim)]
+    words += _RECORD_ADJACENCIES.get(result.adjacency, [])
+    words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]
+    words += [word for name, value in pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _pytest_session() -> Any:
+    """What the pytest plugin knows about the test that is running, or None outside of one."""
+    plugin = sys.modules.get("_refutedp_pytest")
+    item = None if plugin is None else plugin.RUNNING.get()
+    if item is None:
+        return None
+    from refutedp.pytest_plugin import Session
+
+    return Session(item)

@@ -1,0 +1,114 @@
+"""`check`: one mechanism, one claim, one result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from refutedp.api.progress import reporting
+from refutedp.detector.detect import Request, detect, tell_other_adjacency
+from refutedp.detector.result import Result, Verdict
+from refutedp.hypothesis.claim_test import is_ratio, log_p_value
+from refutedp.hypothesis.power import can_ever_convict
+from refutedp.model.adapted import own_of
+from refutedp.model.adjacency import ALL_DIFFER, Adjacency
+from refutedp.model.claims import Claim, PureDP
+from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Counts
+from refutedp.model.settings import Options, Settings, settings_from
+from refutedp.sampling.pool.tasks import engine_running
+
+CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
+"""What `check` takes besides options, to suggest where one is misspelt."""
+
+
+def check(
+    mechanism: Any,
+    claim: Claim | None = None,
+    *,
+    epsilon: float | None = None,
+    adjacency: Adjacency | None = None,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Search for a counterexample to the claim, then test the best one on fresh runs.
+
+    `epsilon=0.5` is short for the claim `PureDP(0.5)`. The claim's numbers are handed to the mechanism's parameters
+    of the same names: `epsilon` (or `eps`), `delta`, `rho`, `mu`, `alpha`. The probability of a false alarm is at
+    most `significance`, whatever was searched.
+
+    `adjacency` says which inputs are neighbours: ALL_DIFFER unless it is given, and then a violation is also looked
+    for under ONE_DIFFERS, and what was found there is told. `pairs` are tried as they are. `inputs` is a data set, a
+    list of data sets or a Hypothesis strategy of them, and their neighbours are tried; without either, patterns that
+    suit the adjacency are.
+
+    >>> def leaky(queries, epsilon, rng):
+    ...     return sum(queries) + rng.laplace(scale=1 / epsilon)      # five queries may change, noise for one
+    >>> result = check(leaky, epsilon=1.0, search_runs=2000, confirm_runs=5000, lengths=(5,))
+    >>> result.verdict.value
+    'violation'
+    """
+    started = time.monotonic()
+    chosen = settings_from(settings, dict(options), also=CHECK_KEYWORDS)
+    own = own_of(mechanism)
+    claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
+    pairs = own_pairs if inputs is None else pairs
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    agreed = _claim(claim, epsilon)
+    _require_enough(agreed, chosen)
+    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+        request = Request(
+            described, agreed, ALL_DIFFER if adjacency is None else adjacency, args, pairs, inputs, own.notes, started
+        )
+        result = detect(request, chosen, report)
+        if adjacency is None and pairs is None and inputs is None and result.verdict is Verdict.VIOLATION:
+            return tell_other_adjacency(result, request, report)
+        return result
+
+
+def _claim(claim: Any, epsilon: Any) -> Claim:
+    if claim is None and epsilon is None:
+        raise UsageError("no claim was given: say what the mechanism promises, such as epsilon=0.5")
+    if claim is None:
+        return PureDP(epsilon)
+    if not isinstance(claim, Claim):
+        raise UsageError(
+            f"claim={claim!r} is not a claim: use PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP or FDP, "
+            "or epsilon=0.5 for short"
+        )
+    if epsilon is not None and epsilon != getattr(claim, "epsilon", None):
+        raise UsageError(f"epsilon={epsilon!r} contradicts claim={claim!r}: give one of the two")
+    return claim
+
+
+def _require_enough(claim: Claim, settings: Settings) -> None:
+    """Refuse a budget that could convict nobody, and name the least that could."""
+
+    def enough(runs: int) -> bool:
+        if is_ratio(claim):
+            return can_ever_convict(runs, runs, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
+        return log_p_value(Counts(runs, 0, runs, runs), claim) <= math.log(settings.significance)
+
+    n = settings.confirm_runs
+    if enough(n):
+        return
+    least = n
+    while not enough(least):
+        least *= 2
+        if least > 10**9:
+            raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
+    low = least // 2
+    while least - low > 1:
+        middle = (low + least) // 2
+        low, least = (low, middle) if enough(middle) else (middle, least)
+    told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
+    raise UsageError(
+        f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "
+        f"even if every run agreed: use at least {least}"
+    )

@@ -1,0 +1,227 @@
+"""The same counterexample on fresh runs: from a saved result, or from its parts written out in a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from refutedp.api.load import load_mechanism
+from refutedp.api.progress import reporting
+from refutedp.api.saved.to_json import event_from_builtins, load
+from refutedp.detector.confirm import confirm, steering_for
+from refutedp.detector.cross_examine import Contradicted, cross_examine
+from refutedp.detector.notes import distrust_note
+from refutedp.detector.plan import may_steer
+from refutedp.detector.prepare import TRIAL_RUNS, known_lifts
+from refutedp.detector.profile import profile_runs
+from refutedp.detector.result import Effort, Result, Sweep
+from refutedp.detector.verdict import detectable, verdict_of
+from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
+from refutedp.model.claims import Claim, PureDP, Tangent, claim_from_dict
+from refutedp.model.errors import MechanismError, UsageError
+from refutedp.model.mechanism import Mechanism, describe
+from refutedp.model.origin import Origin, origin_of
+from refutedp.model.records import Candidate, Counts, Pair
+from refutedp.model.settings import Options, Progress, Settings, settings_from
+from refutedp.model.streams import LOOK_STREAM, PROOF_STREAM, TRIAL_STREAM, child
+from refutedp.sampling.pool.tasks import engine_running
+from refutedp.sampling.runner import Runner, fastest
+
+LOOK_RUNS = 20_000
+
+_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered", "apart", "tangent")
+
+
+def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
+    """Test a saved counterexample on fresh runs: same inputs, arguments, event and direction, another seed.
+
+    The mechanism is imported from the saved reference unless given. `seed` is the saved one plus one unless given,
+    so that the runs are fresh and the replay repeats; other options override the saved settings.
+
+    >>> from refutedp import check
+    >>> from refutedp.mechanisms import isvt1
+    >>> found = check(isvt1, epsilon=1.0, args={"threshold": 1}, search_runs=500, confirm_runs=500)
+    >>> replay(found).verdict
+    <Verdict.VIOLATION: 'violation'>
+    """
+    before, folders = _read(saved)
+    if before.evidence is None:
+        raise UsageError(f"there is no event to replay: {before.mechanism}() always gave the same output")
+    function = load_mechanism(_reference(before), folders=folders) if mechanism is None else mechanism
+    # The counterexample is one pair and one event: it needs neither the cluster nor the time limit of the search.
+    fresh = replace(before.settings, seed=before.settings.seed + 1, engine="local", scheduler=None, time_limit=None)
+    settings = settings_from(fresh, dict(options), also=("mechanism",))
+    origin = origin_of(function)
+    if mechanism is None and before.origin is not None:
+        origin = replace(origin, reference=before.origin.reference)
+    result = _again(
+        describe(function, epsilon_name=settings.epsilon_name),
+        before.evidence.candidate,
+        before.claim,
+        before.adjacency,
+        settings,
+    )
+    return replace(result, notes=(*result.notes, *_changes(before.origin, origin)), origin=origin)
+
+
+def recheck(
+    mechanism: Any,
+    *,
+    epsilon: float | None = None,
+    claim: Mapping[str, Any] | Claim | None = None,
+    d1: Any,
+    d2: Any,
+    event: Mapping[str, Any],
+    args: Mapping[str, Any] | None = None,
+    share: float = 0.5,
+    steered: bool = False,
+    apart: bool = False,
+    tangent: tuple[float, float] | None = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
+
+    The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
+    unless they are twins; with `steered` their noise is steered towards the event, and with `apart` too each of them
+    is of one side only. `tangent` is the line of the claim's bound that the test aims at, slope and intercept;
+    without it, a few runs tell which.
+    `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
+    it gets the claim's.
+
+    >>> from refutedp.mechanisms import histogram
+    >>> at_least = {"event": "interval", "of": {"feature": "value", "path": [0]}, "low": 2.0, "high": None}
+    >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000, seed=1).verdict
+    <Verdict.NOT_FOUND: 'not found'>
+    """
+    chosen = settings_from(settings, dict(options), also=_RECHECK_KEYWORDS)
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    agreed = _agreed(claim, epsilon)
+    arguments = dict(args or {})
+    if described.epsilon is not None and hasattr(agreed, "epsilon"):
+        arguments.setdefault(described.epsilon, agreed.epsilon)
+    pair = Pair(d1, d2, "given", arguments)
+    twins = chosen.twins and chosen.method != "fisher" and is_ratio(agreed)
+    none = Counts(0, 0, 0, 0, both=0 if twins else None)
+    found = event_from_builtins(event)
+    line = None if tangent is None else Tangent(*tangent)
+    candidate = Candidate(pair, found, share, 0.0, none, line, twins=twins, steered=steered, apart=apart)
+    return _again(described, candidate, agreed, "as given", chosen)
+
+
+def _agreed(claim: Mapping[str, Any] | Claim | None, epsilon: Any) -> Claim:
+    if isinstance(claim, Claim):
+        return claim
+    return PureDP(epsilon) if claim is None else claim_from_dict(claim)
+
+
+def _read(saved: str | os.PathLike[str] | Result) -> tuple[Result, list[Path]]:
+    if isinstance(saved, Result):
+        return saved, []
+    loaded = load(saved)
+    if isinstance(loaded, Sweep):
+        raise UsageError(f"{os.fspath(saved)} holds a sweep: only the result of a check can be replayed")
+    return loaded, [Path(saved).resolve().parent]
+
+
+def _reference(result: Result) -> str:
+    if result.origin is None or result.origin.reference is None:
+        raise UsageError(
+            f"the saved result does not say where to import {result.mechanism}() from: "
+            "replay it from Python with replay(path, mechanism)"
+        )
+    return result.origin.reference
+
+
+def _changes(before: Origin | None, now: Origin) -> list[str]:
+    if before is None or not before.source or before.sha256 == now.sha256:
+        return []
+    return ["The mechanism's source has changed since the result was saved."]
+
+
+def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: str, settings: Settings) -> Result:
+    _try_out(mechanism, candidate.pair, settings)
+    with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
+        try:
+            return _once(mechanism, candidate, claim, adjacency, settings, report)
+        except Contradicted as trouble:
+            plain = replace(settings, lift=False)
+            again = _once(mechanism, candidate, claim, adjacency, plain, report)
+            effort = replace(again.effort, other_runs=again.effort.other_runs + trouble.runs)
+            return replace(again, effort=effort, notes=(*again.notes, distrust_note(trouble)))
+
+
+def _once(
+    mechanism: Mechanism,
+    candidate: Candidate,
+    claim: Claim,
+    adjacency: str,
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> Result:
+    known = known_lifts(settings)
+    seeds = child(settings.seed, PROOF_STREAM)
+    runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift, known=known)
+    other = 2 * TRIAL_RUNS + (0 if known is None else known.calls)
+    candidate, looked = _aimed(runner, candidate, claim, settings)
+    candidate = _as_asked(candidate, runner, settings)
+    how = steering_for(runner, candidate, claim, settings)
+    evidence = confirm(runner, candidate, claim, settings, report, how)
+    confirm_runs = evidence.counts.n_x + evidence.counts.n_y
+    try:
+        examination = cross_examine(runner, evidence, claim, settings, report, how)
+    except Contradicted as trouble:
+        raise trouble.after(confirm_runs + other + looked) from None
+    other += looked + (0 if examination is None else examination.calls)
+    return Result(
+        verdict=verdict_of(evidence, settings),
+        mechanism=mechanism.name,
+        claim=claim,
+        adjacency=adjacency,
+        evidence=evidence,
+        detectable_epsilon=detectable(evidence, claim, settings),
+        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=confirm_runs, other_runs=other),
+        settings=settings,
+        notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
+        origin=origin_of(mechanism.function),
+        examination=examination,
+        make_profile=partial(profile_runs, runner, candidate, settings),
+    )
+
+
+def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
+    """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
+    if candidate.tangent is not None or is_ratio(claim):
+        return candidate, 0
+    (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
+    line = choose_tangent(claim, *search_rates(counts), candidate.share)
+    return replace(candidate, search=counts, tangent=line), LOOK_RUNS
+
+
+def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
+    """Twins and steered runs only where the settings, which may be new ones, and the mechanism allow them."""
+    twins = settings.twins and settings.method != "fisher" and runner.way == "lifted"
+    steered = candidate.steered and may_steer(runner, candidate, settings)
+    return replace(
+        candidate,
+        twins=candidate.twins and twins,
+        steered=steered,
+        apart=candidate.apart and steered,
+    )
+
+
+def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:
+    """A mechanism that now fails on every run is no fixed mechanism."""
+    runner = Runner(mechanism, pair, "batched" if mechanism.batched else "scalar", settings.on_error)
+    seeds = child(settings.seed, TRIAL_STREAM)
+    runs = runner.run(TRIAL_RUNS, TRIAL_RUNS, seeds)
+    if all(group.shape.error for side in (runs.first, runs.second) for group in side.groups):
+        try:
+            replace(runner, on_error="raise").run(1, 1, seeds)
+        except MechanismError as error:
+            raise MechanismError(f"{mechanism.name}() failed on every trial run: {error}") from error
+        raise MechanismError(f"{mechanism.name}() failed on nearly every trial run: its outputs cannot be tested")

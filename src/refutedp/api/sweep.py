@@ -1,0 +1,146 @@
+"""The paper's figures: search and confirmation for each claimed epsilon, and what they say of many test epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from refutedp.api.check import CHECK_KEYWORDS
+from refutedp.api.progress import reporting
+from refutedp.detector.confirm import count_fresh, weigh
+from refutedp.detector.cross_examine import Contradicted, cross_examine
+from refutedp.detector.notes import distrust_note
+from refutedp.detector.prepare import Prepared, prepare
+from refutedp.detector.race import Found, search
+from refutedp.detector.result import Effort, Point, Sweep
+from refutedp.hypothesis.claim_scoring import RatioClaimScorer
+from refutedp.hypothesis.tests import ratio
+from refutedp.model.adjacency import ALL_DIFFER, Adjacency
+from refutedp.model.claims import PureDP, positive_number
+from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import Mechanism, describe
+from refutedp.model.origin import origin_of
+from refutedp.model.settings import Options, Progress, Settings, settings_from
+from refutedp.sampling.pool.tasks import engine_running
+
+if TYPE_CHECKING:
+    from refutedp.detector.race import NoiseByStream
+
+
+def sweep(
+    mechanism: Any,
+    *,
+    claimed: Iterable[float],
+    test: Iterable[float],
+    adjacency: Adjacency | None = None,
+    args: Mapping[str, Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    inputs: Any = None,
+    settings: Settings | None = None,
+    **options: Unpack[Options],
+) -> Sweep:
+    """P-value and certified bound against test epsilon, one curve a claimed epsilon: the paper's figures.
+
+    Search and confirmation runs are shared by all test epsilons of a claimed one: the event with the largest
+    certified epsilon is the best against each of them.
+
+    >>> def noisy(queries, epsilon, rng):
+    ...     return queries[0] + rng.laplace(scale=1 / epsilon)
+    >>> curve = sweep(noisy, claimed=[1.0], test=[0.2, 3.0], search_runs=2000, confirm_runs=5000, lengths=(1,))
+    >>> [point.p_value < 0.05 for point in curve.points]
+    [True, False]
+    """
+    chosen = settings_from(settings, dict(options), also=("claimed", "test", *CHECK_KEYWORDS[2:]))
+    if chosen.time_limit is not None:
+        raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
+    described = describe(mechanism, epsilon_name=chosen.epsilon_name)
+    adjacency = ALL_DIFFER if adjacency is None else adjacency
+    claims = [positive_number("claimed epsilon", value) for value in _list("claimed", claimed)]
+    tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
+    # A curve says nothing of rounding, so it is not looked for.
+    searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
+    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+
+        def curves(searched: Settings) -> list[_Curve]:
+            return _curves(described, claims, tests, (adjacency, args, pairs, inputs), searched, report)
+
+        notes: tuple[str, ...] = ()
+        try:
+            in_order = curves(searched)
+        except Contradicted as trouble:
+            in_order, notes = curves(replace(searched, lift=False)), (distrust_note(trouble),)
+    return Sweep(
+        described.name,
+        str(adjacency),
+        tuple(point for curve in in_order for point in curve.points),
+        tuple(curve.effort for curve in in_order),
+        chosen,
+        tuple(dict.fromkeys([*(note for curve in in_order for note in curve.notes), *notes])),
+        origin_of(described.function),
+    )
+
+
+def _curves(
+    mechanism: Mechanism,
+    claims: Sequence[float],
+    tests: Sequence[float],
+    data: tuple[Adjacency, Mapping[str, Any] | None, Sequence[Any] | None, Any],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> list[_Curve]:
+    """One curve a claimed epsilon, from the largest on, for little noise shows best which pairs have a chance."""
+    adjacency, args, pairs, inputs = data
+    curves: dict[int, _Curve] = {}
+    promising: dict[tuple[Any, ...], frozenset[int]] = {}
+    noise: NoiseByStream = {}
+    for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
+        claim = PureDP(claims[place])
+        prepared = prepare(mechanism, claim, adjacency, args, pairs, inputs, settings, report)
+        inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
+        known = promising.get(inputs_tried, frozenset())
+        found = search(prepared, claim, RatioClaimScorer(claim.epsilon), settings, report, known, noise)
+        promising[inputs_tried] = known | found.promising
+        curves[place] = _curve(found, prepared, claim, tests, settings, report)
+    return [curves[place] for place in range(len(claims))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The points of one claimed epsilon."""
+
+    points: tuple[Point, ...]
+    effort: Effort
+    notes: tuple[str, ...]
+
+
+def _curve(
+    found: Found,
+    prepared: Prepared,
+    claim: PureDP,
+    tests: Sequence[float],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> _Curve:
+    """What one set of fresh runs says of every test epsilon."""
+    if found.candidate is None or found.runner is None:
+        raise UsageError(
+            f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
+        )
+    (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
+    bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
+    points = [Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests]
+    # What refutes the smallest test epsilon is heard for all: it is the same event.
+    heard = cross_examine(found.runner, points[0].evidence, PureDP(tests[0]), settings, report)
+    other = prepared.calls + found.noise_free + (0 if heard is None else heard.calls)
+    effort = Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs, other)
+    return _Curve(tuple(points), effort, prepared.notes)
+
+
+def _list(name: str, values: Any) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise UsageError(f"{name}={values!r} must be a list of epsilons, such as [0.2, 0.7, 1.5]")
+    items = list(values)
+    if not items:
+        raise UsageError(f"{name}=[] is empty: give at least one epsilon")
+    return items

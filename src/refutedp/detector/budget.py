@@ -1,0 +1,153 @@
+"""A check that fits into a time limit: how fast the mechanism runs, and how many runs that leaves."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from refutedp.hypothesis.power import can_ever_convict
+from refutedp.model.claims import positive_number
+from refutedp.model.errors import UsageError
+from refutedp.model.settings import Settings
+from refutedp.model.streams import TIMING_STREAM, child
+from refutedp.sampling.runner import Runner
+
+PART = 0.8
+"""The part of the limit that is planned for: machines are not equally fast all the time."""
+LOOKING = 1e-6
+"""Seconds that looking for events takes for one search run, on an ordinary machine."""
+LEAST_SEARCH = 100
+_SURE = 4
+"""The verdict gets at least this many times the runs with which the clearest of violations can convict."""
+_MOST_TIMED = 16_384
+_TIMED_PAIRS = 3
+_FINALISTS = 3
+_BESIDE = 40_000
+"""Runs a side, at most, for figures and for the test of rounding that stands beside the verdict."""
+
+
+def seconds_per_run(runners: Sequence[Runner], settings: Settings, time_limit: float) -> tuple[float, int]:
+    """Measure a run on the first, the middle and the last pair, and say how many runs that took.
+
+    It spends a small part of the limit.
+    """
+    runs = 0
+    numbers = sorted({0, len(runners) // 2, len(runners) - 1})[:_TIMED_PAIRS]
+    enough = min(0.2, time_limit / 50)
+    slowest = 0.0
+    for number in numbers:
+        n, took = 4, 0.0
+        while took < enough and n <= _MOST_TIMED:
+            start = time.perf_counter()
+            runners[number].run(n, n, child(settings.seed, TIMING_STREAM, number, n))
+            took = time.perf_counter() - start
+            runs += 2 * n
+            speed = took / (2 * n)
+            n *= 4
+        slowest = max(slowest, speed)
+    return slowest, runs
+
+
+def fit(settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0) -> tuple[Settings, str]:
+    """The settings with as many runs as fit into their time limit, never more than they say, and a note on it.
+
+    `seconds` is what one run takes and `spent` what has already passed. Search and verdict shrink alike, down to the
+    fewest runs that can convict at all; a limit that does not allow even these gets a `UsageError`. The note is
+    empty when nothing had to shrink.
+
+    >>> plan, note = fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=0.001)
+    >>> plan.search_runs, plan.confirm_runs
+    (920, 4600)
+    >>> fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=1e-7)[1]
+    ''
+    """
+    if settings.time_limit is None:
+        return settings, ""
+    cores = _cores(settings)
+    allowed = PART * cores * max(settings.time_limit - spent, 0.0)
+    least = replace(settings, search_runs=LEAST_SEARCH, confirm_runs=_least_confirm(epsilon, settings))
+    least = replace(least, confirm_runs=min(least.confirm_runs, settings.confirm_runs))
+    if _cost(least, pairs, seconds) > allowed:
+        needed = spent + _cost(least, pairs, seconds) / (PART * cores)
+        raise UsageError(
+            f"time_limit={settings.time_limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
+            f"pairs that can convict takes about {math.ceil(needed)} seconds; give that, fewer pairs, or more jobs"
+        )
+    if _cost(settings, pairs, seconds) <= allowed:
+        return settings, ""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        fits = _cost(_scaled(settings, least, middle), pairs, seconds) <= allowed
+        low, high = (middle, high) if fits else (low, middle)
+    plan = _scaled(settings, least, low)
+    return plan, _note(settings, plan, epsilon, seconds)
+
+
+def _cost(settings: Settings, pairs: int, seconds: float) -> float:
+    """Seconds on one core: a pilot and a search of every pair, a ranking of the finalists, the verdict, figures."""
+    search = 2 * max(settings.search_runs, 2 * LEAST_SEARCH) * (pairs + 2 * min(pairs, _FINALISTS))
+    verdict = 2 * settings.confirm_runs + 2 * min(settings.confirm_runs, _BESIDE)
+    return search * (seconds + LOOKING) + verdict * seconds
+
+
+def _scaled(settings: Settings, least: Settings, factor: float) -> Settings:
+    return replace(
+        settings,
+        search_runs=max(_round(settings.search_runs * factor), least.search_runs),
+        confirm_runs=max(_round(settings.confirm_runs * factor), least.confirm_runs),
+    )
+
+
+def _round(runs: float) -> int:
+    """Down to two digits, so that small differences in speed seldom change the plan."""
+    if runs < 100:
+        return int(runs)
+    step = 10 ** (int(math.log10(runs)) - 1)
+    return int(runs // step * step)
+
+
+def _least_confirm(epsilon: float, settings: Settings) -> int:
+    least = 1
+    while not can_ever_convict(least, least, epsilon, settings.significance):
+        least += max(least // 10, 1)
+    return _SURE * least
+
+
+def _cores(settings: Settings) -> int:
+    return (os.cpu_count() or 1) if settings.jobs == -1 else settings.jobs
+
+
+def _note(settings: Settings, plan: Settings, epsilon: float, seconds: float) -> str:
+    hits = _least_confirm(epsilon, settings) / _SURE
+    rare, rarest = (hits / (3 * one.search_runs) for one in (plan, settings))
+    return (
+        f"Fitted to time_limit={settings.time_limit:g} at {_speed(seconds)}: "
+        f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "
+        f"confirm_runs={plan.confirm_runs:,} instead of {settings.confirm_runs:,}. "
+        f"Events rarer than about 1 in {_round(max(1 / rare, 1.0)):,} were out of sight "
+        f"(1 in {_round(max(1 / rarest, 1.0)):,} without the limit)."
+    )
+
+
+def _speed(seconds: float) -> str:
+    if seconds > 1:
+        return f"{seconds:.2g} seconds a run"
+    return f"{_round(1 / max(seconds, 1e-9)):,} runs a second"
+
+
+def parse_time(text: str) -> float:
+    """Seconds from what people type: 90, 60s, 5m or 1.5h.
+
+    >>> parse_time("60s"), parse_time("1.5m")
+    (60.0, 90.0)
+    """
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
+    try:
+        return positive_number("time_limit", float(number) * unit)
+    except ValueError:
+        raise UsageError(f"time limit {text!r} must be a time such as 60s, 5m or 1h") from None

@@ -1,0 +1,87 @@
+"""The arguments of every pair: what the user gave, and what symbolic execution finds for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from refutedp.inputs.arguments import Between, Found, OneOf, find_arguments
+from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import NOISE_NAMES, Mechanism
+from refutedp.model.records import Pair
+from refutedp.model.settings import Progress, Settings
+from refutedp.sampling.pool.tasks import Pool, Task
+
+CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
+"""Numbers of claims besides epsilon, which are handed to parameters of these names."""
+
+
+def complete(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    given: Mapping[str, Any],
+    settings: Settings,
+    report: Callable[[Progress], None],
+) -> tuple[list[Pair], list[str], int]:
+    """Every pair with all its arguments, notes on them, and how often the mechanism was called for that.
+
+    Pairs that gain from quieter arguments come twice.
+
+    Symbolic execution prefers diverging branches to small noise. Where that made it accept more noise than another
+    pair needs, the pair is also tried with the quiet value: which of the two shows a violation better is for the
+    runs to tell.
+    """
+    domains = {name: value for name, value in given.items() if isinstance(value, Between | OneOf)}
+    known = {name: value for name, value in given.items() if name not in domains}
+    missing = [o.name for o in mechanism.options if o.required and o.name not in known]
+    if not missing and not domains:
+        return [replace(pair, arguments=dict(known)) for pair in pairs], [], 0
+    tasks = [
+        Task(find_arguments, (mechanism, pair.d1, pair.d2, known, domains), f"{mechanism.name}() symbolically")
+        for pair in pairs
+    ]
+    found: list[Found] = []
+    for one in Pool(settings.jobs, settings.engine).run(tasks):
+        found.append(one)
+        report(Progress("arguments", len(found), len(tasks), one.why))
+    completed = [_with(pair, known, one) for pair, one in zip(pairs, found, strict=True)]
+    _require_own_noise(mechanism, known, frozenset().union(*(one.scaling for one in found)))
+    quieter, calls = _quieter(mechanism, pairs, found, known, domains)
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    return [*completed, *quieter], list(notes), calls + sum(one.calls for one in found)
+
+
+def _require_own_noise(mechanism: Mechanism, known: Mapping[str, Any], scaling: frozenset[str]) -> None:
+    """Refuse to choose how much noise there is, where neither the claim nor the user has a say in it."""
+    reached = any(name in known for name in (mechanism.epsilon, *CLAIMED_NUMBERS))
+    chosen = [name for name in scaling if not reached or name in NOISE_NAMES]
+    if chosen:
+        name = min(chosen)
+        raise UsageError(
+            f"the claim does not say what '{name}' is, which decides the noise of {mechanism.name}(): give it with "
+            f'args={{"{name}": ...}}, or say epsilon_name="{name}" if it is ε'
+        )
+
+
+def _with(pair: Pair, known: Mapping[str, Any], found: Found) -> Pair:
+    return replace(pair, arguments={**known, **found.arguments}, why=found.why)
+
+
+def _quieter(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    found: Sequence[Found],
+    known: Mapping[str, Any],
+    domains: Mapping[str, Any],
+) -> tuple[list[Pair], int]:
+    quietest = min(sum(one.scales) for one in found)
+    extra: list[Pair] = []
+    calls = 0
+    for pair, one in zip(pairs, found, strict=True):
+        if sum(one.scales) > quietest * (1 + 1e-9):
+            again = find_arguments(mechanism, pair.d1, pair.d2, known, domains, prefer="noise")
+            calls += again.calls
+            if again.arguments != one.arguments:
+                extra.append(_with(pair, known, again))
+    return extra, calls

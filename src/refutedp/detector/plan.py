@@ -1,0 +1,226 @@
+"""Decide whether the runs that confirm a candidate are steered, and where to.
+
+They are where plain runs would not convict within the budget and steered ones would; where the fastest conviction is
+wanted; and, with `steer="always"`, where a part of the ratio would stay unproven for want of hits on the rarer side.
+Then the end of a half-line moves to where the claim breaks most clearly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
+from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, pilots
+from refutedp.detector.plan_unpaired import ApartSteering, apart
+from refutedp.events.features.leaks import reads_digits
+from refutedp.events.predicates import Interval
+from refutedp.hypothesis.betting.weighted import start_weighted
+from refutedp.hypothesis.claim_test import is_ratio
+from refutedp.hypothesis.tests import paired as twins
+from refutedp.model.claims import Claim, Tangent
+from refutedp.model.records import Candidate, Counts
+from refutedp.model.settings import Progress, Settings
+from refutedp.sampling.lifted import CannotLift
+from refutedp.sampling.lifted.noise.importance_noise import Plan
+from refutedp.sampling.runner import Runner
+
+_RUNS_PER_SCORE = 60.0
+_HOPE = 2
+"""How far beyond the budget a conviction may be expected: pilots are rough, and plain runs would do no better."""
+_SLACK = 1.5
+"""log wealth that the spread of the stakes costs, about."""
+RARE = 0.02
+"""Events more likely than this on the rarer side are seen often enough in plain runs."""
+HIDDEN = 0.005
+"""The part of the log ratio that must stay unproven by plain runs before steered ones are tried."""
+_BETWEEN = (0.0, 0.5, 0.75)
+"""Where lines to aim at lie between the bound of plain runs and the ratio that the pilot saw."""
+USUAL_PILOTS = 2 * AIMS + 2
+SHARPER = 1.004
+"""How much larger the bound of steered runs must promise to be: plain counts are easier to follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aimed:
+    """What to confirm, and how to steer its runs; no steering where plain ones will do, or nothing would."""
+
+    runner: Runner
+    candidate: Candidate
+    steering: Steering | ApartSteering | None = None
+    runs: int = 0
+    """Runs that the pilots took, on both sides."""
+
+
+def aim(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Aimed:
+    """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
+    plain = Aimed(runner, candidate)
+    if not may_steer(runner, candidate, settings):
+        return plain
+    counted = _Pilots(report)
+    try:
+        aimed = plain if any(lift.scattered for lift in runner.lifts) else _aim(plain, claim, settings, counted.done)
+    except CannotLift:
+        aimed = plain
+    return replace(aimed, runs=counted.runs)
+
+
+def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+    if settings.goal == "speed" or not is_ratio(claim):
+        return _to_convict(plain, claim, settings, tick)
+    return _to_sharpen(plain, claim, settings, tick) if settings.steer == "always" else plain
+
+
+def may_steer(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
+    """Whether the settings and the mechanism allow it, and steered noise can speak of the event at all.
+
+    It has the law of NumPy's noise, not its last digits.
+    """
+    allowed = settings.steer != "never" and settings.stop == "early" and settings.method != "fisher"
+    return allowed and runner.way == "lifted" and not reads_digits(candidate.event)
+
+
+class _Pilots:
+    """Counts the runs of pilots, and tells how far they are, of about as many as it takes."""
+
+    def __init__(self, report: Callable[[Progress], None]) -> None:
+        self.runs = 0
+        self._report = report
+
+    def done(self, pairs: int) -> None:
+        """So many more pairs of runs."""
+        self.runs += 2 * pairs
+        self._report(Progress("aim", self.runs, max(self.runs, 2 * USUAL_PILOTS * pairs)))
+
+
+def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+    """Steered, if plain runs would not do within the budget, or speed is wanted, and steered ones would."""
+    score = plain.candidate.score
+    if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
+        return plain
+    runner, moved, plan = _moved(plain.runner, plain.candidate, claim, settings, tick)
+    piloted = pilots(runner, moved, claim, settings, plan, tick)
+    if piloted is None:
+        return plain
+    budget = 2 * settings.confirm_runs / (math.log(1 / settings.significance) + _SLACK)
+    pairs, other = piloted.pairs(), apart(piloted)
+    # Once they have convicted, pairs go on to certify a little more.
+    enough = settings.goal == "bound" and pairs.runs_needed <= budget
+    found = pairs if other is None or enough or pairs.runs_needed <= other.runs_needed else other
+    if found.runs_needed > _HOPE * budget:
+        return plain
+    steered = replace(moved, share=found.share, tangent=found.line, steered=True, apart=found is other)
+    return Aimed(runner, steered, found)
+
+
+def _moved(
+    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> tuple[Runner, Candidate, Plan]:
+    """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
+
+    Besides, a plan to start with. On plain runs luck decides which tail that is and which
+    input is the likelier there. So both tails are steered to and seen from both inputs.
+    """
+    event = candidate.event
+    if not isinstance(event, Interval):
+        return runner, candidate, NO_PLAN
+    line = line_of(candidate, claim)
+    found = [aim_at(tail, runner, event, line, claim, settings, tick) for tail in (UPPER, LOWER)]
+    best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
+    if best is None:
+        return runner, candidate, NO_PLAN
+    if not best.swapped:
+        return runner, replace(candidate, event=best.event, tangent=best.line), best.plan
+    pair = candidate.pair.swapped()
+    turned = replace(candidate, pair=pair, event=best.event, search=candidate.search.swapped(), tangent=best.line)
+    return runner.swapped(), turned, best.plan
+
+
+def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+    """Steered, if that certifies a larger ratio of a rare event that seems to break the claim."""
+    runner, candidate = plain.runner, plain.candidate
+    told = _scaled(candidate.search, settings.confirm_runs)
+    if not _leaves_much(told, claim, settings):
+        return plain
+    line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
+    candidate = replace(candidate, share=0.5, tangent=line, steered=True)
+    piloted = pilots(runner, candidate, claim, settings, tick=tick)
+    if piloted is None:
+        return plain
+    found = _sharpest(piloted.pairs(), settings)
+    steered = [(found, candidate.event)]
+    beyond = _further(runner, candidate.event, found, settings, tick)
+    if beyond is not None:
+        further_out = replace(candidate, event=beyond.event, tangent=found.line)
+        moved = pilots(runner, further_out, claim, settings, beyond.plan, tick)
+        if moved is not None:
+            steered.append((_sharpest(moved.pairs(), settings), beyond.event))
+    best, event = max(steered, key=lambda one: _bound_of(one[0], settings))
+    if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
+        return plain
+    return Aimed(runner, replace(candidate, event=event, tangent=best.line), best)
+
+
+def _sharpest(found: Steering, settings: Settings) -> Steering:
+    """The same plan with the line and the plain part that promise the largest bound, if the last pilot is right.
+
+    The runs of the search may flatter, and stakes against a ratio larger than the real one win nothing. So the lines
+    lie between what plain runs would certify and what the pilot saw.
+    """
+    p1, p2 = found.pilot.rates
+    told = _plain_bound(_told_by(found, settings), settings)
+    if not p2 or not math.isfinite(told):
+        return found
+    lines = [Tangent(math.exp(told + part * (math.log(p1 / p2) - told)), 0.0) for part in _BETWEEN]
+    return max((found, *(found.against(line) for line in lines)), key=lambda one: _bound_of(one, settings))
+
+
+def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
+    """Whether a rare event seems to break the claim, and plain runs would prove only a part of its log ratio."""
+    if told.y == 0 or told.y > RARE * told.n_y:
+        return False
+    seen = math.log(told.x / told.y)
+    return claim.largest(told.y / told.n_y) < told.x / told.n_x and _plain_bound(told, settings) < (1 - HIDDEN) * seen
+
+
+def _further(
+    runner: Runner, event: object, found: Steering, settings: Settings, tick: Callable[[int], None]
+) -> HalfLine | None:
+    """A better half-line in the event's own tail, if the event is one and there is a better one."""
+    if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
+        return None
+    upper = event.high is None
+    plan = replace(found.plan, plain=PLAIN_IN_PILOTS)
+    best = further(upper, runner, event, found.line, plan, settings, tick)
+    return None if best is None or best.event == event or best.score <= 0 else best
+
+
+def _plain_bound(counts: Counts, settings: Settings) -> float:
+    return twins.rough_bound(counts, settings.significance)
+
+
+def _bound_of(found: Steering, settings: Settings) -> float:
+    """What the confirmation runs would certify, if they were as the last pilot."""
+    expected = start_weighted(found.line, found.pilot).update(found.pilot.scaled(settings.confirm_runs))
+    return expected.epsilon_lower_bound(1 - settings.significance)
+
+
+def _told_by(found: Steering, settings: Settings) -> Counts:
+    """What as many plain twins would show, if the last pilot is right."""
+    n = settings.confirm_runs
+    x, y, both = (round(n * rate) for rate in (*found.pilot.rates, found.pilot.both))
+    return Counts(x, y, n, n, both=min(both, x, y))
+
+
+def _scaled(counts: Counts, runs: int) -> Counts:
+    """What the confirmation runs would show, if they were as the runs of the search; twins, for simplicity."""
+    x, y = (round(hits * runs / max(n, 1)) for hits, n in ((counts.x, counts.n_x), (counts.y, counts.n_y)))
+    both = 0 if counts.both is None else round(counts.both * runs / max(counts.n_x, 1))
+    return Counts(x, y, runs, runs, both=min(both, x, y))

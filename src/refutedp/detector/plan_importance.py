@@ -1,0 +1,175 @@
+"""Make a plan that steers the noise of lifted runs towards an event, by short pilots.
+
+An event of probability 1e-4 happens in one of ten thousand plain runs, and most of them say nothing. Lifted runs know
+the law of every draw, so they can be drawn where the event happens, and weighed (`sampling.lifted.steered`). Each
+pilot draws by the plan that the one before it made. Whatever they choose is fixed before the first confirmation run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.hypothesis.betting.weighted import WeightedProcess, best_part, start_weighted
+from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
+from refutedp.model.claims import Claim, Tangent
+from refutedp.model.importance import WeightedHits, weigh_hits
+from refutedp.model.records import Candidate, Event
+from refutedp.model.settings import Settings
+from refutedp.model.streams import PLAN_STREAM, child
+from refutedp.sampling.lifted.noise.importance_noise import Plan, SteeredNoise, effective, plan_for
+from refutedp.sampling.lifted.noise.paired_runs import plain_hits
+from refutedp.sampling.pool.tasks import Task
+from refutedp.sampling.runner import Runner
+
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+PILOT, SMALLEST_PILOT = 100_000, 10_000
+"""Pairs of runs in a pilot: a fifth of the confirmation runs, within these limits."""
+PLAINS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Parts of the confirmation runs that may be left plain: the more, the lighter the heaviest weight."""
+PLAIN_IN_PILOTS = 0.2
+"""Pilots prove nothing, so most of their runs are steered."""
+FEWEST = 3
+"""Hits from which a plan can be made."""
+SETTLED = 1000
+"""Hits, counted by what they say, from which a plan is good enough."""
+MOST_PILOTS = 12
+NO_PLAN = Plan({}, plain=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """How to steer, the line that the stakes are chosen for, and a pilot that says what to expect."""
+
+    plan: Plan
+    line: Tangent
+    pilot: WeightedHits
+
+    @property
+    def runs_needed(self) -> float:
+        """About how many runs, on both sides together, make a unit of log wealth against the line."""
+        _, grown = best_part(self.pilot, self.line)
+        return 2 / grown if grown > 0 else math.inf
+
+    @property
+    def share(self) -> float:
+        """The part of the runs that go to d1."""
+        return 0.5
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """What the pilot says of P1 and P2."""
+        return self.pilot.rates
+
+    def start(self, line: Tangent) -> WeightedProcess:
+        """The evidence against a line before the first run."""
+        return start_weighted(line, self.pilot, self.line)
+
+    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[WeightedHits]:
+        """So many runs of both sides together."""
+        return Task(runner.steered, (event, self.plan, runs // 2, seeds), runner.what)
+
+    def against(self, line: Tangent) -> Steering:
+        """The same plan aimed at another line, with the part of the runs left plain that serves there."""
+        expected = max((self.pilot.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
+        return Steering(replace(self.plan, plain=expected.plain), line, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """Runs on some noise, and which of them lie in the event on either side."""
+
+    noise: SteeredNoise
+    first: Mask
+    second: Mask
+
+    @property
+    def hits(self) -> WeightedHits:
+        """The hits by their weights."""
+        return weigh_hits(self.noise.weights, self.first, self.second, self.noise.plan.plain)
+
+    def plan(self, line: Tangent) -> Plan:
+        """Where d1 is in the event, or d2, which the line counts `slope` times."""
+        return replace(plan_for(self.noise, self.worth(line)), plain=PLAIN_IN_PILOTS)
+
+    def worth(self, line: Tangent) -> Floats:
+        """What each run says about the line."""
+        return np.asarray(self.noise.weights * np.abs(self.first - line.slope * self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Piloted:
+    """A plan, the line that it serves against, and two pilots drawn by it, which chose nothing in it."""
+
+    plan: Plan
+    line: Tangent
+    last: tuple[Pilot, Pilot]
+
+    def pairs(self) -> Steering:
+        """How to steer pairs of runs."""
+        one, other = self.last
+        return Steering(self.plan, self.line, one.hits + other.hits).against(self.line)
+
+
+def _silent(_: int) -> None:
+    """Nobody wants to know that a pilot is done."""
+
+
+def pilots(
+    runner: Runner,
+    candidate: Candidate,
+    claim: Claim,
+    settings: Settings,
+    plan: Plan = NO_PLAN,
+    tick: Callable[[int], None] = _silent,
+) -> Piloted | None:
+    """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
+
+    The first pilot is steered by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
+    """
+    line, size = line_of(candidate, claim), size_of(runner, settings)
+
+    def next_pilot(number: int) -> Pilot:
+        pilot = pilot_of(runner, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
+        tick(size)
+        return pilot
+
+    made = 0
+    for number in range(MOST_PILOTS):
+        pilot = next_pilot(number)
+        if pilot.hits.hits[0] < FEWEST:
+            continue
+        plan, made = pilot.plan(line), made + 1
+        if made > 1 and effective(pilot.worth(line)) >= SETTLED:
+            break
+    if not made:
+        return None
+    # Two more say what to expect.
+    return Piloted(plan, line, (next_pilot(MOST_PILOTS), next_pilot(MOST_PILOTS + 1)))
+
+
+def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
+    """A pilot on noise steered by a plan."""
+    rng = np.random.default_rng(seeds)
+    noise = SteeredNoise(size, plan, rng)
+    return Pilot(noise, *plain_hits(runner.lifts, event, noise, rng))
+
+
+def line_of(candidate: Candidate, claim: Claim) -> Tangent:
+    """The line that the candidate aims at: its own, or the claim's."""
+    if candidate.tangent is not None:
+        return candidate.tangent
+    return claim.tangents()[0] if is_ratio(claim) else choose_tangent(claim, *search_rates(candidate.search))
+
+
+def size_of(runner: Runner, settings: Settings) -> int:
+    """Pairs of runs in a pilot."""
+    wanted = max(settings.confirm_runs // 5, SMALLEST_PILOT)
+    return min(wanted, PILOT, *(lift.chunk for lift in runner.lifts))

@@ -1,0 +1,1 @@
+"""What is looked at in an output: values, lengths, keys, digits, differences."""

@@ -1,0 +1,1 @@
+"""The hypothesis tests: p-values, e-processes, certified bounds, scores of events."""

@@ -1,0 +1,1 @@
+"""E-processes: evidence that is valid whenever one stops."""

@@ -1,0 +1,1 @@
+"""Exact tests of a claim on counts of fresh runs."""

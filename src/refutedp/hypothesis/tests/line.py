@@ -1,0 +1,196 @@
+"""An exact test of a claim with a nuisance rate: Berger and Boos, with a certified supremum.
+
+P2 is unknown. "P Values Maximized Over a Confidence Set for the Nuisance Parameter" (Berger & Boos 1994): with a
+confidence interval C for P2 of level 1 - gamma, gamma + sup over u in C of P(R | P1 = largest(u), P2 = u) is a valid
+p-value, where R holds the outcomes at least as extreme as the observed one in an order fixed beforehand
+(`likelihood`). R is {x >= critical(y)}, so its probability grows with P1 and falls with P2: on a cell [u, v] of rates
+it is at most what P1 = largest(v) with P2 = u gives. The cells cover C, and the outcomes y are gathered in blocks by
+the same argument, so the supremum is bounded from above, never guessed.
+
+Tails come from the incomplete beta function, or, where that costs too much, from the bounds of "A Complete Proof of
+Universal Inequalities for the Distribution Function of the Binomial Law" (Zubkov & Serov 2013), which exceed them by
+less than one outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.hypothesis.tails import log_binomial_pmf
+from refutedp.hypothesis.tests.likelihood import critical, deviance, statistic
+from refutedp.model.claims import Tangent
+from refutedp.model.records import Counts
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_CELLS = 256
+_LOWEST = 1e-9
+"""The smallest P1 that a frontier is searched from."""
+_BLOCKS = 448
+_EXACT = 256
+"""Up to so many outcomes y the incomplete beta function is affordable."""
+_ROOT_STEPS = 24
+_CLOSE = 0.005
+"""How far, in standard deviations, a bound may stay below the best one."""
+_ROUNDING = 1e-6
+_EQUAL = Tangent(1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Cells of P2 and, in each, the largest P1 that the counts reject.
+
+    With the stated confidence P2 lies in some cell [low, high] and P1 above the cell's `p1`.
+    """
+
+    low: Floats
+    high: Floats
+    p1: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The outcomes at least as extreme as the observed one, and how likely the y of each block are in each cell."""
+
+    counts: Counts
+    gamma: float
+    low: Floats
+    high: Floats
+    least_x: Floats
+    cumulative: Floats
+    exact: bool
+
+    def probability(self, p1: Floats) -> Floats:
+        """For each cell a bound on P(R) when the x side hits with probability at most `p1` (one a cell)."""
+        tails = self._upper_tails(p1)
+        return np.asarray(np.minimum((self.cumulative * -np.diff(tails, axis=1)).sum(axis=1) + tails[:, -1], 1.0))
+
+    def _upper_tails(self, p1: Floats) -> Floats:
+        from scipy import special
+
+        n = self.counts.n_x
+        c = self.least_x[None, :]
+        p = np.clip(p1, 0.0, 1.0)[:, None]
+        if self.exact:
+            inner = special.betainc(np.clip(c, 1, n), np.maximum(n - c + 1, 1), p)
+        else:
+            k = np.clip(c - 1, 1, n)
+            inner = special.ndtr(-np.sign(k / n - p) * np.sqrt(2 * deviance(k, n, p)))
+            inner = np.where((c <= 1) | (p >= 1), 1.0, inner)
+        tails = np.where(c <= 0, 1.0, np.where(c > n, 0.0, inner))
+        return np.asarray(np.maximum.accumulate(tails[:, ::-1], axis=1)[:, ::-1])
+
+    def log_p_value(self, largest: Callable[[Floats], Floats]) -> float:
+        """log of the valid p-value for H0: P1 <= largest(P2), with `largest` nondecreasing."""
+        return math.log(min(1.0, self.gamma + float(self.probability(largest(self.high)).max())))
+
+    def frontier(self, significance: float) -> Frontier:
+        """The largest P1 rejected in each cell at this significance, rounded down.
+
+        {(P1, P2): P1 <= p1 of P2's cell} holds the true rates with probability at most `significance`: those of a
+        true point would need p <= significance, in an order that does not depend on the point.
+        """
+        from scipy import special
+
+        level = significance - self.gamma
+        target = float(special.ndtri(level))
+        start, _ = clopper_pearson(self.counts.x, self.counts.n_x, 1e-280)
+        _, end = clopper_pearson(self.counts.x, self.counts.n_x, 1e-12)
+        low, high = np.full_like(self.low, start), np.full_like(self.low, end)
+        below, above = (_probit(self.probability(p)) - target for p in (low, high))
+        # The order weighs both rates: where P2 is small, outcomes with far fewer hits on x are as extreme as these.
+        low = np.where(below > 0, _LOWEST, low)
+        below = np.where(below > 0, _probit(self.probability(low)) - target, below)
+        # Where even the lowest rate is not rejected, the cell keeps zero; where the highest is, that one serves.
+        floor, ceiling = below > 0, above <= 0
+        for _ in range(_ROOT_STEPS):
+            # False position in probits, where the probability is nearly a straight line (Illinois variant).
+            weight = np.clip(below / np.where(below == above, -1.0, below - above), 0.01, 0.99)
+            middle = low + weight * (high - low)
+            value = _probit(self.probability(middle)) - target
+            inside = value <= 0
+            above = np.where(inside, above / 2, value)
+            below = np.where(inside, value, below / 2)
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+            if np.all((np.abs(value) < _CLOSE) | floor | ceiling):
+                break
+        low = np.where(ceiling, end, low)
+        return Frontier(self.low, self.high, np.where((self.probability(low) <= level) & ~floor, low, 0.0))
+
+
+def region(counts: Counts, line: Tangent, gamma: float) -> Region | None:
+    """The outcomes at least as extreme as `counts` in the order of `line`.
+
+    Beyond the line outcomes are ordered by the likelihood ratio against it; those within it rank below them all, by
+    the likelihood ratio against P1 <= P2, so that an epsilon below the claim's can be certified too. None when even
+    P1 <= P2 explains the counts.
+    """
+    level, inner = statistic(counts, line), statistic(counts, _EQUAL)
+    if inner <= 0:
+        return None
+    low, high = clopper_pearson(counts.y, counts.n_y, gamma / 2)
+    edges = np.sin(np.linspace(math.asin(math.sqrt(low)), math.asin(math.sqrt(high)), _CELLS + 1)) ** 2
+    edges[0], edges[-1] = low, high
+    ends, exact = _blocks(counts, low, high, math.sqrt(level or inner))
+    starts = np.concatenate([[0.0], ends + 1])
+    inside = np.minimum(starts, counts.n_y)
+    if level > 0:
+        least = critical(inside, counts.n_x, counts.n_y, line, level)
+    else:
+        beyond = np.floor(counts.n_x * (line.slope * inside / counts.n_y + line.intercept)) + 1
+        least = np.minimum(critical(inside, counts.n_x, counts.n_y, _EQUAL, inner), beyond)
+    least[starts > counts.n_y] = counts.n_x + 1
+    return Region(
+        counts, gamma, edges[:-1], edges[1:], least, _lower_tails(ends, counts.n_y, edges[:-1], exact), exact
+    )
+
+
+def clopper_pearson(hits: int, runs: int, tail: float) -> tuple[float, float]:
+    """Bounds on a rate, each wrong with probability at most `tail`; right with no hits and with all.
+
+    >>> tuple(round(bound, 4) for bound in clopper_pearson(0, 100, 0.025))
+    (0.0, 0.0362)
+    """
+    from scipy import special
+
+    low = float(special.betaincinv(hits, runs - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(special.betainccinv(hits + 1, runs - hits, tail)) if hits < runs else 1.0
+    return low, high
+
+
+def _blocks(counts: Counts, low: float, high: float, z: float) -> tuple[Floats, bool]:
+    """The last y of each block: single outcomes when there are few, otherwise equal stretches."""
+    n = counts.n_y
+    first = max(0, math.floor(n * low - (min(z, 12) + 4) * math.sqrt(n * low * (1 - low)) - 4))
+    last = min(n, math.ceil(n * high + 4 * math.sqrt(n * high * (1 - high)) + 4))
+    if last - first < _EXACT:
+        return np.arange(first, last + 1, dtype=np.float64), True
+    return np.unique(np.round(np.linspace(first, last, _BLOCKS))), False
+
+
+def _lower_tails(ends: Floats, n: int, rates: Floats, exact: bool) -> Floats:
+    """P(Y <= end) for each rate (rows) and block (columns), or a little more."""
+    from scipy import special
+
+    k, u = ends[None, :], rates[:, None]
+    if exact:
+        # Single outcomes: summing them is cheaper than one incomplete beta function each. The factor covers rounding.
+        before = special.betaincc(np.maximum(ends[0], 1), n - ends[0] + 1, u) if ends[0] > 0 else np.zeros_like(u)
+        sums = before + np.cumsum(np.exp(log_binomial_pmf(k, n, u)), axis=1)
+        return np.asarray(np.where(k >= n, 1.0, np.minimum(sums * (1 + _ROUNDING), 1.0)))
+    above = np.minimum(k + 1, n)
+    bound = special.ndtr(np.sign(above / n - u) * np.sqrt(2 * deviance(above, n, u)))
+    # The inequality speaks of 1 <= k + 1 <= n - 1; beyond it the trivial bound serves.
+    return np.asarray(np.where((k >= n - 1) | (u <= 0), 1.0, bound))
+
+
+def _probit(p: Floats) -> Floats:
+    from scipy import special
+
+    return np.asarray(special.ndtri(np.clip(p, 1e-300, 1 - 1e-16)))

@@ -1,0 +1,50 @@
+"""The front door: which arguments make the two runs of a pair diverge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from refutedp.inputs.arguments.parameters import wanted_arguments
+from refutedp.inputs.arguments.problem import Between, Found, Limits, OneOf, Preference
+from refutedp.model.mechanism import Mechanism
+
+_DEFAULT = Limits()
+
+
+def find_arguments(
+    mechanism: Mechanism,
+    d1: Any,
+    d2: Any,
+    known: Mapping[str, Any],
+    domains: Mapping[str, Between | OneOf] = {},
+    limits: Limits = _DEFAULT,
+    *,
+    prefer: Preference = "divergence",
+) -> Found:
+    """Arguments for which the noise-free runs on `d1` and `d2` diverge on most branches, then with the least noise.
+
+    `known` holds epsilon and every argument the user fixed; required options that are missing there, and those in
+    `domains`, are found. The same call gives the same answer. What cannot be followed is a sentence in `notes`; if
+    nothing could, the arguments come from the data's own values, and `UsageError` names the argument to pass when
+    these fail too.
+
+    With `prefer="noise"` the order is turned around, as in the paper's first heuristic: arguments that noise depends
+    on make it smallest, and only the others are chosen for divergence.
+
+    >>> from refutedp.model.mechanism import describe
+    >>> def above(queries, epsilon, threshold, rng):
+    ...     noisy = threshold + rng.laplace(scale=2 / epsilon)
+    ...     return [q + rng.laplace(scale=4 / epsilon) >= noisy for q in queries]
+    >>> found = find_arguments(describe(above), [1, 1, 1], [2, 2, 2], {"epsilon": 0.5})
+    >>> found.arguments, found.diverging, found.branches
+    ({'threshold': 1.5}, 3, 3)
+    """
+    wanted = wanted_arguments(mechanism, known, domains)
+    if not wanted:
+        return Found(why="every argument is known")
+    # Z3 takes a tenth of a second to import: only those who need it wait.
+    from refutedp.inputs.arguments.diverge import search
+
+    fixed = {name: value for name, value in known.items() if name not in domains}
+    return search(mechanism, d1, d2, fixed, wanted, limits, prefer)

@@ -1,6 +1,0 @@
-"""Arguments by symbolic execution: values that make the two runs of a pair diverge, found by Z3."""
-
-from refutedp.inputs.symbolic.find import find_arguments
-from refutedp.inputs.symbolic.records import Between, Found, Limits, OneOf
-
-__all__ = ["Between", "Found", "Limits", "OneOf", "find_arguments"]

@@ -1,0 +1,235 @@
+"""Rényi and zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.model.claims.approximate import ApproxDP
+from refutedp.model.claims.binary import coins, divergence, largest_logit, slope_at
+from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards
+from refutedp.model.claims.validate import order_above_one, positive_number, small_probability
+
+Tangents: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
+Line: TypeAlias = tuple[float, float]
+
+_ORDERS = 40
+_REFINED = 9
+_EDGE = 1e-12
+
+
+class _BoundsDivergence(Claim):
+    """What claims about Rényi divergences share: everything follows from the border of what they permit."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
+        """The largest log odds of P1 for those of P2, and the order that binds there."""
+
+    def _largest(self, p2: Floats) -> Floats:
+        logit, _ = self._border(_logits(p2))
+        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
+
+    def tangent_at(self, p2: float) -> Tangent:
+        """From the gradient of the divergence of the binding order, on the border or a hair outside it."""
+        slopes, intercepts = self.tangents_at(np.array([p2]))
+        return Tangent(float(slopes[0]), float(intercepts[0]))
+
+    def tangents_at(self, p2: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts of many tangents at once."""
+        logit_q = _logits(p2)
+        logit_p, alpha = self._border(logit_q)
+        return _tangents(logit_p, logit_q, alpha)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The intercept of the tangent whose slope is e^epsilon."""
+        return _delta_at(self.tangents_at, epsilon)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The logarithm of the slope of the tangent whose intercept is `delta`."""
+        return _epsilon_at(self.tangents_at, delta)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP(_BoundsDivergence):
+    """Rényi differential privacy: D_alpha(M(d1) || M(d2)) <= epsilon, for both orders of adjacent inputs.
+
+    "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact (see `binary`).
+
+    >>> round(RenyiDP(2, 0.5).largest(0.1), 4)
+    0.3416
+    >>> print(RenyiDP(2, 0.5))
+    (2, 0.5)-Rényi differential privacy
+    """
+
+    alpha: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", order_above_one("alpha", self.alpha))
+        object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
+
+    def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
+        alpha = np.full_like(logit_q, self.alpha)
+        return largest_logit(logit_q, alpha, np.array(self.epsilon)), alpha
+
+    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
+        """(epsilon, delta)-DP by the exact conversion.
+
+        Never weaker than Mironov's epsilon + log(1/delta)/(alpha - 1) (his Prop. 3), nor than Prop. 12 of "The
+        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020): the supremum of
+        P1 - e^epsilon P2 over the coins that the divergence permits ("Three Variants of Differential Privacy",
+        Asoodeh et al. 2021).
+
+        >>> [str(claim) for claim in RenyiDP(8, 0.5).implies(1e-5)]
+        ['(1.70973, 1e-05)-differential privacy']
+        """
+        return (ApproxDP(self.epsilon_at(delta), delta),) if delta > 0 else ()
+
+    def __str__(self) -> str:
+        return f"({self.alpha:g}, {self.epsilon:g})-Rényi differential privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(_BoundsDivergence):
+    """Zero-concentrated differential privacy: D_alpha(M(d1) || M(d2)) <= rho alpha for every alpha > 1.
+
+    "Concentrated Differential Privacy: Simplifications, Extensions, and Lower Bounds", Bun & Steinke 2016. The bound
+    is the least over a fine choice of orders; each order alone is implied by the claim, so it is never too strict.
+
+    >>> round(ZCDP(0.5).largest(0.1), 4)
+    0.4837
+    >>> print(ZCDP(0.5))
+    0.5-zCDP
+    """
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", positive_number("rho", self.rho))
+
+    def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
+        far = 4 * (1 + math.sqrt(750 / self.rho))
+        orders = 1 + np.geomspace(1e-3, far, _ORDERS)
+        step = math.log(far / 1e-3) / (_ORDERS - 1)
+        coarse = largest_logit(logit_q[:, None], orders[None, :], self.rho * orders[None, :])
+        middle = orders[np.argmin(coarse, axis=1)] - 1
+        rows = np.arange(len(middle))
+        for width in (step, step / 3):
+            near = 1 + middle[:, None] * np.exp(np.linspace(-width, width, _REFINED))[None, :]
+            fine = largest_logit(logit_q[:, None], near, self.rho * near)
+            best = np.argmin(fine, axis=1)
+            middle = near[rows, best] - 1
+        return fine[rows, best], near[rows, best]
+
+    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
+        """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.
+
+        Never weaker than rho + 2 sqrt(rho log(1/delta)) (Bun & Steinke, Prop. 1.3) nor than Corollary 13 of "The
+        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020).
+
+        >>> [str(claim) for claim in ZCDP(0.5).implies(1e-5)][:2]
+        ['(4.72841, 1e-05)-differential privacy', '(2, 1)-Rényi differential privacy']
+        """
+        orders = (RenyiDP(2.0, 2 * self.rho), RenyiDP(8.0, 8 * self.rho))
+        return (ApproxDP(self.epsilon_at(delta), delta), *orders) if delta > 0 else orders
+
+    def __str__(self) -> str:
+        return f"{self.rho:g}-zCDP"
+
+
+def smallest_renyi(p1: Floats, p2: Floats, alpha: float) -> Floats:
+    """The least epsilon of an (alpha, epsilon)-Rényi claim that permits events with these rates, elementwise.
+
+    >>> round(float(smallest_renyi(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]), 2.0)[0]), 6)
+    0.5
+    """
+    pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
+    return np.where(p1 > p2, np.maximum(divergence(pair, np.array([alpha])), 0.0), 0.0)
+
+
+def smallest_rho(p1: Floats, p2: Floats) -> Floats:
+    """The least rho of a zCDP claim that permits events with these rates: the supremum of D_alpha / alpha.
+
+    Found by zooming in on the order; what is found is reached, so the value is never too large.
+
+    >>> round(float(smallest_rho(ZCDP(0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 4)
+    0.5
+    """
+    first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
+    pair = coins(first, second)
+    low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
+    best = np.zeros(len(first))
+    steps = np.linspace(0.0, 1.0, 17)[None, :]
+    for _ in range(7):
+        grid = low + (high - low) * steps
+        orders = 1 + np.exp(grid)
+        values = divergence(pair, orders) / orders
+        top = np.argmax(values, axis=1)[:, None]
+        best = np.maximum(best, values.max(axis=1))
+        low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
+    return np.where(p1 > p2, best, 0.0)
+
+
+def _delta_at(tangents: Tangents, epsilon: float) -> float:
+    """Where the tangents on both sides of slope e^epsilon meet: exact on a smooth border and at its corner."""
+    slope = math.exp(min(epsilon, 700.0))
+    left, right = _bracket(lambda s, _: s <= slope, tangents)
+    p2, p1 = _meet(left, right)
+    return min(1.0, max(0.0, p1 - slope * p2))
+
+
+def _epsilon_at(tangents: Tangents, delta: float) -> float:
+    small_probability("delta", delta)
+    if delta <= 0:
+        return math.inf
+    left, right = _bracket(lambda _, t: t > delta, tangents)
+    p2, p1 = _meet(left, right)
+    return max(0.0, math.log((p1 - delta) / p2))
+
+
+def _bracket(holds: Callable[[Floats, Floats], NDArray[np.bool_]], tangents: Tangents) -> tuple[Tangent, Tangent]:
+    """The last tangent, as P2 grows, for which `holds` is false, and the first for which it is true.
+
+    Along the border slopes fall and intercepts grow.
+    """
+    low, high = -600.0, 27.0
+    for _ in range(8):
+        grid = np.linspace(low, high, 33)
+        slopes, intercepts = tangents(_expit(grid))
+        true = np.flatnonzero(holds(slopes, intercepts))
+        right = max(int(true[0]) if len(true) else 32, 1)
+        low, high = grid[right - 1], grid[right]
+    sides = (Tangent(float(slopes[i]), float(intercepts[i])) for i in (right - 1, right))
+    return next(sides), next(sides)
+
+
+def _meet(left: Tangent, right: Tangent) -> tuple[float, float]:
+    """The point where two tangents cross; all that is permitted between them lies below it."""
+    gap = left.slope - right.slope
+    p2 = (right.intercept - left.intercept) / gap if gap > 0 and right.intercept > left.intercept else 0.0
+    if p2 <= 0:
+        p2 = 1e-300
+    return p2, left.slope * p2 + left.intercept
+
+
+def _tangents(logit_p: Floats, logit_q: Floats, alpha: Floats) -> tuple[Floats, Floats]:
+    slopes = slope_at(logit_p, logit_q, alpha)
+    intercepts = _expit(logit_p) - slopes * _expit(logit_q)
+    return slopes, np.array([outwards(float(one)) for one in intercepts])
+
+
+def _logits(p: Floats) -> Floats:
+    inside = np.clip(p, 1e-300, 1 - _EDGE)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _expit(u: Floats) -> Floats:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -u)))

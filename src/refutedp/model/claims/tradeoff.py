@@ -1,0 +1,158 @@
+"""f-differential privacy: any trade-off function, among them those of composed and subsampled mechanisms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from refutedp.model.claims.approximate import ApproxDP
+from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards, suprema
+from refutedp.model.errors import UsageError
+
+_HALVINGS = 60
+_EPSILONS = tuple(float(e) for e in np.round(np.concatenate([np.linspace(0, 4, 81), np.linspace(4.1, 12, 80)]), 6))
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The trade-off function that a list of (epsilon, delta)-guarantees describes.
+
+    f(a) = max over the list of max(0, 1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)): "Gaussian Differential
+    Privacy", Dong, Roth & Su 2022, Prop. 2.5 and 2.12.
+
+    >>> Lines(((0.0, 0.25),))(0.5)
+    0.25
+    """
+
+    pairs: tuple[tuple[float, float], ...]
+
+    def __call__(self, alpha: Any) -> Any:
+        """f(alpha), elementwise."""
+        a = np.asarray(alpha, dtype=np.float64)[..., None]
+        epsilon, delta = np.array(self.pairs, dtype=np.float64).T
+        grow = np.exp(np.minimum(epsilon, 700.0))
+        both = np.maximum(1 - delta - grow * a, np.maximum(1 - delta - a, 0.0) / grow)
+        out = np.maximum(both.max(axis=-1), 0.0)
+        return float(out) if np.ndim(alpha) == 0 else out
+
+
+@dataclass(frozen=True, slots=True)
+class FDP(Claim):
+    """f-DP: a test that tells the inputs apart with false-alarm rate a misses with probability at least f(a).
+
+    `tradeoff` is f: convex, nonincreasing, f(a) <= 1 - a; NumPy arrays are passed when it takes them. As the claim
+    holds for both orders of the inputs, the inverse of f bounds too ("Gaussian Differential Privacy", Dong, Roth & Su
+    2022, Def. 2.3 and Prop. 2.4). A module-level function or a record can be pickled; a lambda cannot. Saved, it
+    becomes the (epsilon, delta)-guarantees it implies (`Lines`), which never claim more than f does.
+
+    >>> fair = FDP(Lines(((1.0, 1e-5),)), name="one release")
+    >>> round(fair.largest(1e-3), 8)
+    0.00272828
+    >>> print(fair)
+    f-differential privacy (one release)
+    """
+
+    tradeoff: Callable[[Any], Any]
+    name: str = ""
+    _vectorised: bool = field(default=True, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.tradeoff):
+            raise UsageError(f"tradeoff={self.tradeoff!r} must be a function of the false-alarm rate")
+        grid = np.linspace(0.0, 1.0, 101)
+        try:
+            values = np.asarray(self.tradeoff(grid), dtype=np.float64)
+            object.__setattr__(self, "_vectorised", values.shape == grid.shape)
+        except (TypeError, ValueError, ArithmeticError):
+            object.__setattr__(self, "_vectorised", False)
+        values = self._miss(grid)
+        if not np.all(np.isfinite(values)) or np.any(values < -1e-9) or np.any(values > 1 - grid + 1e-9):
+            raise UsageError(
+                "tradeoff must lie between 0 and 1 - a: it is the miss rate that false-alarm rate a leaves"
+            )
+        if np.any(np.diff(values) > 1e-9) or np.any(np.diff(values, 2) < -1e-9):
+            raise UsageError("tradeoff must be convex and must not increase")
+
+    def _miss(self, alpha: Floats) -> Floats:
+        if self._vectorised:
+            return np.asarray(self.tradeoff(alpha), dtype=np.float64)
+        return np.array([float(self.tradeoff(float(a))) for a in alpha.ravel()]).reshape(alpha.shape)
+
+    def _largest(self, p2: Floats) -> Floats:
+        # The inverse f^-1(p2) = inf {a: f(a) <= p2}; the lower end is kept, so that the bound is rounded outwards.
+        low, high = np.zeros_like(p2), np.ones_like(p2)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = self._miss(middle) > p2
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return np.asarray(np.clip(1 - np.maximum(self._miss(p2), low), 0.0, 1.0))
+
+    def tangents(self) -> tuple[Tangent, ...]:
+        """The lines themselves when the trade-off function is a list of them."""
+        if not isinstance(self.tradeoff, Lines):
+            return Claim.tangents(self)
+        return tuple(line for e, d in self.tradeoff.pairs if e or d for line in ApproxDP(e, d).tangents())
+
+    def tangent_at(self, p2: float) -> Tangent:
+        """The line that binds at `p2`."""
+        if not isinstance(self.tradeoff, Lines):
+            return Claim.tangent_at(self, p2)
+        return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
+
+    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
+        """(epsilon, delta)-DP: Prop. 2.12 of "Gaussian Differential Privacy"; none if f permits every epsilon."""
+        epsilon = self.epsilon_at(delta)
+        return (ApproxDP(epsilon, delta),) if math.isfinite(epsilon) and (epsilon or delta) else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The name and the guarantees (epsilon, delta) it implies at a fixed list of epsilons."""
+        lines = self.tradeoff
+        if isinstance(lines, Lines):
+            return {"claim": "FDP", "name": self.name, "profile": [list(pair) for pair in lines.pairs]}
+        deltas = suprema(self._largest, np.exp(np.array(_EPSILONS)))
+        profile = [[e, outwards(float(d))] for e, d in zip(_EPSILONS, deltas, strict=True)]
+        return {"claim": "FDP", "name": self.name, "profile": profile}
+
+    @classmethod
+    def from_profile(cls, epsilons: Sequence[float], deltas: Sequence[float], name: str = "") -> FDP:
+        """The claim that (epsilon, delta)-DP holds for every pair of the two lists.
+
+        >>> FDP.from_profile([0.0, 1.0], [0.5, 0.25]).largest(0.0)
+        0.25
+        """
+        if len(epsilons) != len(deltas) or len(epsilons) == 0:
+            raise UsageError(f"{len(epsilons)} epsilons and {len(deltas)} deltas are no profile: give equally many")
+        kept = [(float(e), float(d)) for e, d in zip(epsilons, deltas, strict=True) if 0 <= d < 1 and e >= 0]
+        if not kept:
+            raise UsageError("the profile promises nothing: every delta is 1 or more")
+        return cls(Lines(tuple(kept)), name)
+
+    @classmethod
+    def from_pld(cls, distribution: Any, name: str = "", epsilons: Sequence[float] = _EPSILONS) -> FDP:
+        """The claim of a privacy-loss distribution of `dp_accounting.pld`, composed and subsampled as it may be.
+
+        Its pessimistic estimates (the default there) are upper bounds on delta, so the claim is one that holds.
+        """
+        deltas = np.asarray(distribution.get_delta_for_epsilon(np.asarray(epsilons, dtype=np.float64)))
+        return cls.from_profile(list(epsilons), [float(d) for d in deltas], name)
+
+    def __str__(self) -> str:
+        return f"f-differential privacy ({self.name})" if self.name else "f-differential privacy"
+
+
+def gaussian_composition(sigma: float, sampling: float = 1.0, steps: int = 1) -> FDP:
+    """The trade-off curve of `steps` Gaussian mechanisms of sensitivity 1 with Poisson subsampling.
+
+    Computed by `dp_accounting`, an optional dependency: pip install "refutedp[accounting]".
+    """
+    try:
+        from dp_accounting.pld import privacy_loss_distribution as pld  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        raise UsageError('this curve needs dp_accounting: pip install "refutedp[accounting]"') from error
+    one = pld.from_gaussian_mechanism(sigma, sampling_prob=sampling, value_discretization_interval=1e-3)
+    what = f"{steps} Gaussian releases, sigma {sigma:g}, sampling {sampling:g}"
+    return FDP.from_pld(one.self_compose(steps) if steps > 1 else one, what)

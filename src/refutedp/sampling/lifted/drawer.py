@@ -1,0 +1,225 @@
+"""Draws by column: every call for randomness becomes one array with a value for each run that is alive."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.array import ArrayColumn
+from refutedp.sampling.lifted.columns.element_order import drawn_by_element
+from refutedp.sampling.lifted.columns.functions import stack_nested
+from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted, aligned, element_ndim
+from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
+from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
+from refutedp.sampling.lifted.record import Draw
+from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
+
+FEW_OPTIONS = 64
+"""Among so many options a choice is found faster by comparing with each."""
+
+
+class LiftedDrawer:
+    """Draws columns for the current run, from its recorded draws first, then from `source`.
+
+    After a split, each part draws for its own runs only, so no more randomness is used than the plain function
+    would use, and every value is drawn by the very routine that draws one.
+    """
+
+    __slots__ = ("run", "shared", "source")
+
+    def __init__(self) -> None:
+        self.run: Run
+        self.source: Source
+        self.shared: SharedNoise | None = None
+        """Noise that the runs have in common with those of another execution."""
+
+    def forget(self) -> None:
+        """Let go of the runs, which hold all that they drew."""
+        self.shared = None
+        if hasattr(self, "run"):
+            del self.run
+
+    def refuse(self, why: str) -> NoReturn:
+        """Give up the lift."""
+        self.run.refuse(why)
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """One column of draws; parameters may be numbers, arrays or columns."""
+        run = self.run
+        array: Array | None
+        if run.recorded(law.name):
+            position = len(run.draws)
+            rows = run.record.rows(position)
+            if rows is not None:
+                run.draws.append(Draw(law.name, params, None, rows, run.epoch, law.convert))
+                return retraced(run, rows, law.convert is None)
+            array = run.record.taken(position)
+            shape = array.shape[1:] or None
+        else:
+            shape = None
+            try:
+                if size is not None or not _plain_numbers(params):
+                    params = tuple([stack_nested(p) for p in params])
+                    shape = self._element_shape(params, size)
+                    array = self._sample(law, params, shape)
+                else:
+                    array = self._shared(law, params, None)
+                    if array is None:
+                        array = law.sample(self.source, params, run.n)
+            except (ValueError, TypeError) as error:
+                self.refuse(f"it calls {law.name} with parameters that are invalid, if only in some runs: {error}")
+        run.draws.append(Draw(law.name, params, shape, array, run.epoch, law.convert))
+        if shape is not None:
+            return ArrayColumn(run, array, False, ordered=True)
+        return Scalar(run, array, array.dtype.kind, law.convert is None)
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """Elements of a flat sequence, or of range(options), with replacement."""
+        run = self.run
+        if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):
+            options = options.__index__()
+        # The function may write to what it gave.
+        options, p = (copy.copy(stack_nested(given)) for given in (options, p))
+        shape = normal_size(size, self)
+        if element_ndim(options) > 1:
+            self.refuse("it chooses from an array of several axes")
+        count = int(options) if element_ndim(options) == 0 else len(options)
+        index = self._values(law, lambda: self._indices(count, p, shape))
+        pool: Any = np.arange(count) if element_ndim(options) == 0 else options
+        if not isinstance(pool, Lifted):
+            pool = np.asarray(pool)
+            if pool.dtype not in STANDARD and pool.dtype.kind != "U":
+                self.refuse(f"it chooses among values of dtype {pool.dtype}")
+        drawn = Draw(law, (options, p), shape, index, run.epoch, None)
+        run.draws.append(drawn)
+        if isinstance(pool, Lifted):
+            chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
+            values = chosen.reshape(index.shape)
+        else:
+            values = pool[index]
+        if shape is not None:
+            return ArrayColumn(run, values, False, ordered=True)
+        # choice(5) gives a Python int, choice([1, 2]) a NumPy one.
+        return Scalar(run, values, values.dtype.kind, element_ndim(options) != 0)
+
+    def _indices(self, count: int, p: Any, shape: tuple[int, ...] | None) -> Array:
+        n = self.run.n
+        full = (n, *(shape or ()))
+        if p is None:
+            return self.source.generator.integers(0, count, full)
+        weights = p.values() if isinstance(p, Lifted) else np.asarray(p, dtype=np.float64)[None]
+        if weights.shape[1:] != (count,):
+            raise ValueError("'a' and 'p' must have same size")
+        if count == 0:
+            raise ValueError("'a' cannot be empty unless no samples are taken")
+        if not isinstance(p, Lifted) or p.uniform:
+            # NumPy checks p, whatever the size.
+            self.source.generator.choice(count, 0, p=weights[0])
+            cumulative = weights[0].cumsum()
+            cumulative /= cumulative[-1]
+            return _places(cumulative, self._uniform(shape))
+        total = weights.sum(axis=1)
+        if (weights < 0).any() or not (np.abs(total - 1) < 1e-8).all():
+            self.refuse("it chooses with probabilities that are negative or do not sum to 1 in some runs")
+        cumulative = weights.cumsum(axis=1)
+        cumulative /= cumulative[:, -1:]
+        uniform = self._uniform(shape).reshape(n, -1)
+        index: Array = (cumulative[:, None, :] <= uniform[:, :, None]).sum(axis=2)
+        return index.reshape(full)
+
+    def _uniform(self, shape: tuple[int, ...] | None) -> Array:
+        """The numbers of [0, 1) that decide choices, the same on both inputs where noise is shared as it is."""
+        if self.shared is not None and not self.shared.steered:
+            shared = self._shared(LAWS["random"], (), shape)
+            if shared is not None:
+                return shared
+        return drawn_by_element(self.source.generator.random, self.run.n, shape)
+
+    def permute(self, law: str, values: Any) -> Any:
+        """A random order, drawn as an order of positions."""
+        run = self.run
+        values = stack_nested(values)
+        if element_ndim(values) > 1:
+            self.refuse("it permutes an array of several axes")
+        count = int(values) if element_ndim(values) == 0 else len(values)
+        generator = self.source.generator
+        order = self._values(law, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
+        run.draws.append(Draw(law, (values,), (count,), order, run.epoch, None))
+        if element_ndim(values) == 0:
+            return ArrayColumn(run, order, False)
+        pool = values.values() if isinstance(values, Lifted) else np.asarray(values)[None]
+        return ArrayColumn(run, np.take_along_axis(np.broadcast_to(pool, (run.n, count)), order, 1), False)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """One element of a Python sequence: runs are split by which, unless the elements are plain numbers."""
+        run = self.run
+        if type(options) not in (list, tuple, str, range):
+            self.refuse(f"it chooses from a {type(options).__name__}")
+        if len(options) == 0:
+            raise IndexError("Cannot choose from an empty sequence")
+        index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
+        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, int))
+        if len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
+            pool = np.array(list(options))
+            if pool.dtype in STANDARD or pool.dtype.kind == "U":
+                return Scalar(run, pool[index], pool.dtype.kind, False)
+        return options[run.resolve(index, "a choice among objects")]
+
+    def _values(self, law: str, sample: Callable[[], Array]) -> Array:
+        array = self.run.recorded_array(law)
+        return sample() if array is None else array
+
+    def _element_shape(self, params: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
+        """The shape of one run's draw: what `size` says, or what the parameters broadcast to."""
+        shapes = [
+            p.shape if isinstance(p, ArrayColumn) else () if isinstance(p, Lifted) else np.shape(p) for p in params
+        ]
+        wide = np.broadcast_shapes(*shapes) if shapes else ()
+        given = normal_size(size, self)
+        if given == ():
+            self.refuse("it draws with size=()")
+        if given is None:
+            return wide or None
+        if wide and np.broadcast_shapes(wide, given) != given:
+            raise ValueError("Output size is not compatible with broadcast dimensions of inputs.")
+        return given
+
+    def _sample(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
+        ndim = len(shape or ())
+        rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
+        shared = self._shared(law, tuple(rows), shape)
+        if shared is not None:
+            return shared
+        given = tuple(rows)
+        if _plain_numbers(given):
+            return drawn_by_element(lambda size: law.sample(self.source, given, size), self.run.n, shape)
+        return np.asarray(law.sample(self.source, given, (self.run.n, *(shape or ()))))
+
+    def _shared(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array | None:
+        if self.shared is None:
+            return None
+        return self.shared.draw(len(self.run.draws), law, params, shape, self.run.ids(), self.source)
+
+
+def _places(cumulative: Array, uniform: Array) -> Array:
+    """How many of the cumulative probabilities each number has reached, as NumPy chooses."""
+    if len(cumulative) > FEW_OPTIONS:
+        return np.asarray(cumulative.searchsorted(uniform, side="right"))
+    places = np.zeros_like(uniform, dtype=np.uint8)
+    for end in cumulative[:-1].tolist():
+        places += uniform >= end
+    return places.astype(np.int64)
+
+
+def _plain_numbers(params: tuple[Any, ...]) -> bool:
+    # A loop, not all(): this is asked at every draw.
+    for value in params:  # noqa: SIM110
+        if type(value) is not float and type(value) is not int:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Draws of many runs at once: distributions, paired runs, importance sampling."""

@@ -1,0 +1,215 @@
+"""The distributions that can be drawn by column: how each is called, sampled, and handed to plain code.
+
+A law is named after the call the mechanism wrote: `laplace` for a method of a Generator, `np.random.laplace` for the
+legacy module, `random.gauss` for the standard library. NumPy's laws draw with the call's own algorithm, because
+a mechanism may be broken by the very floats an algorithm can produce; so do `random.random`, `uniform` and
+`expovariate`. Some of these algorithms are done on whole columns (`noise.py`), unless a source is to be exact to the
+last digit. The other laws of `random` (gauss, gammavariate, betavariate) have the same distribution, but are drawn by
+NumPy's algorithm, as are choices and permutations.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.noise.fast_noise import COLUMN_LAWS, many, standard
+
+Size = tuple[int, ...] | int | None
+
+
+class Source:
+    """One stream of randomness, seen through the new and the legacy API of NumPy.
+
+    If it is `exact`, every number is what the mechanism's own call would have drawn, to the last digit.
+    """
+
+    __slots__ = ("exact", "generator", "legacy")
+
+    def __init__(self, generator: np.random.Generator, *, exact: bool = False) -> None:
+        self.exact = exact
+        self.generator = generator
+        self.legacy = np.random.RandomState(generator.bit_generator)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One distribution: its parameters in order, and `sample(source, params, size)`, a scalar when size is None.
+
+    `convert` turns one drawn element into what the plain call returns; None when NumPy's own scalar is returned.
+    `positive` are the numbers of the parameters of a law of `random` that must be positive.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...]
+    sample: Callable[[Source, tuple[Any, ...], Size], Any]
+    convert: Callable[[Any], Any] | None
+    positive: tuple[int, ...] = ()
+
+    def takes(self, params: tuple[Any, ...]) -> bool:
+        """Whether a law of `random`, written in Python, does with these what is done with columns."""
+        if any(p.__class__ is not float and p.__class__ is not int for p in params):
+            return False
+        return all(bool((np.asarray(_numbers(params[k])) > 0).all()) for k in self.positive)
+
+
+def _numbers(value: Any) -> Any:
+    return value.values() if isinstance(value, Lifted) else value
+
+
+REQUIRED: Any = object()
+
+_FLOAT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "laplace": (("loc", 0.0), ("scale", 1.0)),
+    "gumbel": (("loc", 0.0), ("scale", 1.0)),
+    "logistic": (("loc", 0.0), ("scale", 1.0)),
+    "normal": (("loc", 0.0), ("scale", 1.0)),
+    "lognormal": (("mean", 0.0), ("sigma", 1.0)),
+    "uniform": (("low", 0.0), ("high", 1.0)),
+    "exponential": (("scale", 1.0),),
+    "rayleigh": (("scale", 1.0),),
+    "standard_cauchy": (),
+    "standard_gamma": (("shape", REQUIRED),),
+    "standard_t": (("df", REQUIRED),),
+    "gamma": (("shape", REQUIRED), ("scale", 1.0)),
+    "beta": (("a", REQUIRED), ("b", REQUIRED)),
+    "chisquare": (("df", REQUIRED),),
+    "f": (("dfnum", REQUIRED), ("dfden", REQUIRED)),
+    "pareto": (("a", REQUIRED),),
+    "power": (("a", REQUIRED),),
+    "weibull": (("a", REQUIRED),),
+    "wald": (("mean", REQUIRED), ("scale", REQUIRED)),
+    "vonmises": (("mu", REQUIRED), ("kappa", REQUIRED)),
+    "triangular": (("left", REQUIRED), ("mode", REQUIRED), ("right", REQUIRED)),
+}
+_INT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
+    "geometric": (("p", REQUIRED),),
+    "binomial": (("n", REQUIRED), ("p", REQUIRED)),
+    "poisson": (("lam", 1.0),),
+    "negative_binomial": (("n", REQUIRED), ("p", REQUIRED)),
+    "hypergeometric": (("ngood", REQUIRED), ("nbad", REQUIRED), ("nsample", REQUIRED)),
+    "logseries": (("p", REQUIRED),),
+    "zipf": (("a", REQUIRED),),
+}
+_SIZE_ONLY = ("random", "standard_normal", "standard_exponential")
+
+
+Sample = Callable[[Source, tuple[Any, ...], Size], Any]
+
+
+def _modern(name: str) -> Sample:
+    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+        return getattr(source.generator, name)(*params, size)
+
+    return sample
+
+
+def _legacy(name: str) -> Sample:
+    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+        return getattr(source.legacy, name)(*params, size)
+
+    return sample
+
+
+def _quick(name: str, plain: Sample) -> Sample:
+    """`plain`, or the same on whole columns where that is faster, as long as the parameters are plain numbers."""
+    if name not in COLUMN_LAWS:
+        return plain
+
+    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+        if size is None or source.exact or not many(size) or not _location_and_scale(params):
+            return plain(source, params, size)
+        values = standard(name, source.generator, size)
+        if params and params[-1] != 1:
+            values *= params[-1]
+        if len(params) == 2 and params[0] != 0:
+            values += params[0]
+        return values
+
+    return sample
+
+
+def _location_and_scale(params: tuple[Any, ...]) -> bool:
+    """Whether these are numbers that every generator takes."""
+    return all(isinstance(p, (int, float)) and math.isfinite(p) for p in params) and (not params or params[-1] > 0)
+
+
+def _integers(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    low, high = params
+    return source.generator.integers(low, high, size)
+
+
+def _legacy_integers(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    low, high = params
+    return source.legacy.randint(low, high, size)
+
+
+def per_element(function: Callable[..., float], *arrays: Any) -> Any:
+    """`function` of the standard library on each element: NumPy's own may differ in the last bit."""
+    if not any(isinstance(a, np.ndarray) for a in arrays):
+        return function(*arrays)
+    shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
+    flat = [np.broadcast_to(a, shape).ravel().tolist() for a in arrays]
+    result: Array = np.fromiter(map(function, *flat), np.float64, math.prod(shape))
+    return result.reshape(shape)
+
+
+def _expovariate(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    if size is not None and not source.exact and many(size):
+        return standard("np.random.exponential", source.generator, size) / params[0]
+    return -per_element(math.log, 1.0 - source.generator.random(size)) / params[0]
+
+
+def _uniform(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    low, high = params
+    return low + (high - low) * source.generator.random(size)
+
+
+def _gauss(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    mu, sigma = params
+    return mu + sigma * source.generator.standard_normal(size)
+
+
+def _gamma(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    return source.generator.gamma(params[0], params[1], size)
+
+
+def _build() -> dict[str, Law]:
+    table: dict[str, Law] = {}
+
+    def add(name: str, parameters: Any, sample: Any, convert: Any, positive: tuple[int, ...] = ()) -> None:
+        table[name] = Law(name, parameters, sample, convert, positive)
+
+    for laws, convert in ((_FLOAT_LAWS, float), (_INT_LAWS, int)):
+        for name, parameters in laws.items():
+            add(name, parameters, _quick(name, _modern(name)), convert)
+            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert)
+    for name in _SIZE_ONLY:
+        add(name, (), _modern(name), float)
+    for name in ("random_sample", "standard_normal", "standard_exponential"):
+        add(f"np.random.{name}", (), _quick(f"np.random.{name}", _legacy(name)), float)
+    bounds = (("low", REQUIRED), ("high", REQUIRED))
+    add("integers", bounds, _integers, None)
+    add("np.random.randint", bounds, _legacy_integers, int)
+    add("random.random", (), _modern("random"), float)
+    add("random.uniform", (("a", REQUIRED), ("b", REQUIRED)), _uniform, float)
+    add("random.gauss", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
+    add("random.normalvariate", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
+    rate = 1.0 if sys.version_info >= (3, 12) else REQUIRED
+    add("random.expovariate", (("lambd", rate),), _expovariate, float, (0,))
+    add("random.gammavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _gamma, float, (0, 1))
+    add("random.betavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _modern("beta"), float, (0, 1))
+    add("random.randint", bounds, _integers, int)
+    add("random.choice", bounds, _integers, int)
+    return table
+
+
+LAWS = _build()
+"""Every law by name. `high` of the integer laws is exclusive, whatever the call's own convention."""

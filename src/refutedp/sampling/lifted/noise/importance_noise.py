@@ -1,0 +1,235 @@
+"""Noise steered towards an event: drawn more often where the event happens, and weighed so that nothing is gained.
+
+Every draw has its range cut into bins by its quantiles, halving towards both ends: a rare event of Gaussian noise
+lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the law is its own.
+A part of the runs, `plain`, draws as ever. A run whose draws are `ratio` times as likely under the plan as under
+their laws has the weight 1 / (plain + (1 - plain) ratio): averages of what runs do times their weights are unbiased,
+and no weight exceeds 1 / plain, however wrong the plan is. This is so for events of the real numbers: the last digits
+of steered noise are not those that NumPy draws.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.noise.distributions import Source
+from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+
+Floats: TypeAlias = NDArray[np.float64]
+
+HALVINGS = 24
+"""How far into either tail bins reach: to a quantile of 2 to the minus this."""
+FINE = 4
+"""Bins to each halving of the tail."""
+WIDEST = 1 / 64
+"""No bin has more of the draws than this."""
+_BEYOND = 0.2
+"""How much of each draw's plan is moved outwards, where rarer hits than those of the pilot are to be expected."""
+_CHANCE = 2.0
+"""A draw that differs from its law by less, on the scale of Kolmogorov and Smirnov, does not matter to the event."""
+_DOUBT = 50.0
+"""A pilot with this many hits is trusted half."""
+_OWN = 0.1
+"""How much of each draw's plan is its own law, lest a few hits in the pilot decide everything."""
+
+
+class Quantiles(NamedTuple):
+    """The value of a standard law with this probability below it, and with this probability above it."""
+
+    lower: Callable[[Floats], Floats]
+    upper: Callable[[Floats], Floats]
+
+
+def _ndtri(u: Floats) -> Floats:
+    from scipy import special
+
+    return np.asarray(special.ndtri(u))
+
+
+_NORMAL = Quantiles(_ndtri, lambda u: -_ndtri(u))
+_EXPONENTIAL = Quantiles(lambda u: -np.log1p(-u), lambda u: -np.log(u))
+_UNIFORM = Quantiles(lambda u: u, lambda u: np.minimum(1 - u, 1 - 2.0**-53))
+_FAMILIES = {
+    "laplace": Quantiles(lambda u: np.log(2 * u), lambda u: -np.log(2 * u)),
+    "logistic": Quantiles(lambda u: np.log(u) - np.log1p(-u), lambda u: np.log1p(-u) - np.log(u)),
+    "gumbel": Quantiles(lambda u: -np.log(-np.log(u)), lambda u: -np.log(-np.log1p(-u))),
+    "normal": _NORMAL,
+    "standard_normal": _NORMAL,
+    "gauss": _NORMAL,
+    "normalvariate": _NORMAL,
+    "exponential": _EXPONENTIAL,
+    "standard_exponential": _EXPONENTIAL,
+    "uniform": _UNIFORM,
+    "random": _UNIFORM,
+    "random_sample": _UNIFORM,
+}
+
+
+def _family(law: str) -> Quantiles | None:
+    return _FAMILIES.get(law.rsplit(".", 1)[-1])
+
+
+def _tail() -> Floats:
+    """Where the bins of one side end, by their quantiles, from the far end to the median."""
+    ends = 0.5 ** (HALVINGS - np.arange(FINE * (HALVINGS - 1) + 1) / FINE)
+    parts = [np.linspace(a, b, 1 + math.ceil((b - a) / WIDEST))[1:] for a, b in pairwise(ends.tolist())]
+    return np.concatenate([ends[:1], *parts])
+
+
+_TAIL = _tail()
+SIDE = len(_TAIL)
+"""Bins on either side of the median."""
+MASSES: Floats = np.concatenate([_TAIL[:1], np.diff(_TAIL), np.diff(_TAIL)[::-1], _TAIL[:1]])
+"""The probability of each bin under the draw's own law, from the lowest bin to the highest."""
+_STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
+"""Where each bin starts, counted from its own end of the range."""
+
+
+@functools.lru_cache(maxsize=64)
+def _edges(law: str) -> Floats:
+    """Values between the bins."""
+    quantiles = _family(law)
+    assert quantiles is not None
+    return np.concatenate([quantiles.lower(_TAIL), quantiles.upper(_TAIL[:-1][::-1])])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The probability of each bin (columns), for each element (rows) of each draw that is steered."""
+
+    tables: Mapping[Key, Floats]
+    plain: float = 1.0
+    """The part of the runs that is not steered."""
+
+
+class SteeredNoise(SharedNoise):
+    """Shared noise of which a part is drawn by a plan; `weights` once all runs are made."""
+
+    __slots__ = ("_log_ratio", "_steered", "plan")
+
+    steered = True
+
+    def __init__(self, n: int, plan: Plan, rng: np.random.Generator) -> None:
+        super().__init__(n)
+        self.plan = plan
+        self._steered = rng.random(n) >= plan.plain
+        self._log_ratio = np.zeros(n)
+
+    @property
+    def weights(self) -> Floats:
+        """What each run stands for."""
+        plain = self.plan.plain
+        return np.asarray(1 / (plain + (1 - plain) * np.exp(self._log_ratio)))
+
+    def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
+        """Standard noise, drawn by the plan for the runs that are steered."""
+        values = super().fresh(key, runs, source)
+        table = self.plan.tables.get(key)
+        if table is None:
+            return values
+        steered = self._steered if runs is None else self._steered[runs]
+        rows = values.reshape(len(values), -1)
+        here = np.flatnonzero(steered)
+        log_ratio = np.zeros(len(rows))
+        for element, chances in enumerate(table):
+            rows[here, element] = _drawn(key.law, chances, len(here), source.generator)
+            log_ratio += np.log(chances / MASSES)[bins_of(key.law, rows[:, element])]
+        self._log_ratio[slice(None) if runs is None else runs] += log_ratio
+        return rows.reshape(values.shape)
+
+
+def _drawn(law: str, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Values of a standard law, in bins of these chances."""
+    quantiles = _family(law)
+    assert quantiles is not None
+    ends = np.cumsum(chances)
+    bins = np.minimum(np.searchsorted(ends / ends[-1], rng.random(count), side="right"), len(chances) - 1)
+    # Open at its own end: a probability of exactly zero is no quantile.
+    inside = _STARTS[bins] + MASSES[bins] * (1 - rng.random(count))
+    low = bins < SIDE
+    values = np.empty(count)
+    values[low] = quantiles.lower(inside[low])
+    values[~low] = quantiles.upper(inside[~low])
+    return values
+
+
+def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
+    """A plan that draws like the runs of `noise`, each counted as often as it is worth (cross-entropy).
+
+    >>> from refutedp.sampling.lifted.noise.distributions import LAWS
+    >>> noise = SharedNoise(1000)
+    >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
+    >>> plan = plan_for(noise, (drawn > 2).astype(float))
+    >>> bool(plan.tables[Key(0, "laplace", None)][0, -SIDE:].sum() > 0.7)   # the upper half of the range
+    True
+    """
+    if worth.sum() <= 0:
+        return Plan({})
+    trust = 1 / (1 + _DOUBT / effective(worth))
+    return Plan({key: np.array([_planned(told, trust) for told in rows]) for key, rows in seen_in_bins(noise, worth)})
+
+
+def _planned(told: Floats, trust: float) -> Floats:
+    if told is MASSES:
+        return MASSES
+    aimed = (1 - _BEYOND) * told + _BEYOND * outwards(told)
+    return MASSES + (1 - _OWN) * trust * (aimed - MASSES)
+
+
+def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[Floats]]]:
+    """How often runs have each draw in each bin, each run counted as it is worth: a row for each element.
+
+    A row is `MASSES` where the draw does not matter, and draws of which no element matters are left out.
+    """
+    total = float(worth.sum())
+    for key, values, filled in noise.drawn():
+        if _family(key.law) is None or total <= 0:
+            continue
+        worths = worth if filled is None else np.where(filled, worth, 0.0)
+        used = np.flatnonzero(worths)
+        rows = []
+        for row in values.reshape(len(values), -1)[used].T:
+            seen = np.bincount(bins_of(key.law, row), worths[used], len(MASSES))
+            # Runs that ended before this draw say nothing about it.
+            told = (seen + (total - seen.sum()) * MASSES) / total
+            distance = float(np.abs(np.cumsum(told - MASSES)).max())
+            rows.append(MASSES if distance * math.sqrt(effective(worth)) < _CHANCE else told)
+        if any(told is not MASSES for told in rows):
+            yield key, rows
+
+
+def bins_of(law: str, values: Floats) -> NDArray[np.int64]:
+    """The bin of each value of a standard law."""
+    return np.searchsorted(_edges(law), values, side="right")
+
+
+def effective(worth: Floats) -> float:
+    """How many runs of equal worth would say as much."""
+    return float(worth.sum() ** 2 / (worth**2).sum())
+
+
+def outwards(seen: Floats) -> Floats:
+    """What was seen in each bin, spread over it and all bins further out as the law itself would be.
+
+    Where a few rare hits are seen, rarer ones are to be expected beyond them: none may be left without a chance.
+    """
+    spread = np.empty_like(seen)
+    kept = (_TAIL - _STARTS[:SIDE])[::-1] / _TAIL[::-1]
+    for side in (slice(SIDE, None), slice(SIDE - 1, None, -1)):
+        left = 0.0
+        out = np.empty(SIDE)
+        for k, worth in enumerate(seen[side].tolist()):
+            left += worth
+            out[k] = left * kept[k]
+            left -= out[k]
+        spread[side] = out
+    return spread

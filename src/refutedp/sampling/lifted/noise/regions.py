@@ -1,0 +1,133 @@
+"""Regions of the noise, by the bins of its draws: to draw inside one, or to keep away from it.
+
+A region says for each bin of each draw (see `steered`) how much it belongs, from 0 to 1; a run belongs as much as
+the product over its draws. Noise that keeps away is drawn by its own laws and kept with probability 1 - `FIRM` times
+that, else drawn again. As draws are independent, the chance to be kept is known exactly: so are the weights, by which
+averages are those of plain runs. Such noise is drawn before the run, whether the run asks for it or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.sampling.lifted.noise.distributions import Source
+from refutedp.sampling.lifted.noise.importance_noise import MASSES, Plan, bins_of, outwards, seen_in_bins
+from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+
+Floats: TypeAlias = NDArray[np.float64]
+
+FIRM = 0.99
+"""What surely belongs to a region is drawn again this often, so no weight exceeds 1 / (1 - FIRM)."""
+_FLAT = 0.5
+"""Bins with at least this quantile of the region's density belong to it wholly: what is above is mostly chance."""
+_OWN, _BEYOND = 0.02, 0.03
+"""How much of a plan is each draw's own law, and how much is moved outwards: see `steered`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """How much each bin (columns) belongs, for each element (rows) of some draws."""
+
+    tables: Mapping[Key, Floats]
+
+    @property
+    def kept(self) -> float:
+        """The chance that noise drawn by its own laws is kept by `AvoidingNoise`."""
+        inside = math.prod(float(row @ MASSES) for table in self.tables.values() for row in table)
+        return 1 - FIRM * inside if self.tables else 1.0
+
+    def plan(self, plain: float) -> Plan:
+        """Draw inside: there as ever, and next to nowhere else, but for a part of the runs."""
+        return Plan({key: np.array([_inside(row) for row in table]) for key, table in self.tables.items()}, plain)
+
+    def chances(self, noise: SharedNoise) -> Floats:
+        """How surely each run of some other noise would have been drawn again, were it to keep away."""
+        if not self.tables:
+            return np.zeros(noise.n)
+        return FIRM * _product(noise, self.tables, lambda belongs: belongs, lambda belongs: float(belongs @ MASSES))
+
+
+class AvoidingNoise(SharedNoise):
+    """Shared noise that keeps away from a region, with the weight of each run."""
+
+    __slots__ = ("weights",)
+
+    steered = True
+
+    def __init__(self, n: int, region: Region, rng: np.random.Generator) -> None:
+        super().__init__(n)
+        self.weights = np.ones(n)
+        source = Source(rng)
+        columns = {key: self.fresh(key, None, source) for key in region.tables}
+        again = np.arange(n if columns else 0)
+        while len(again):
+            chance = np.full(len(again), FIRM)
+            for key, table in region.tables.items():
+                rows = columns[key][again].reshape(len(again), -1)
+                for element, belongs in enumerate(table):
+                    chance *= belongs[bins_of(key.law, rows[:, element])]
+            self.weights[again] = region.kept / (1 - chance)
+            again = again[rng.random(len(again)) < chance]
+            for key, values in columns.items():
+                values[again] = self.fresh(key, again, source)
+        for key, values in columns.items():
+            self.put(key, values)
+
+
+def region_of(noise: SharedNoise, worth: Floats) -> Region:
+    """Where the runs of `noise` lie, each counted as often as it is worth.
+
+    >>> from refutedp.sampling.lifted.noise.distributions import LAWS
+    >>> noise = SharedNoise(100_000)
+    >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
+    >>> region = region_of(noise, (drawn > 0).astype(float))
+    >>> below, above = np.split(region.tables[Key(0, "laplace", None)][0], 2)
+    >>> float(below.max()), bool(above @ np.split(MASSES, 2)[1] > 0.45)
+    (0.0, True)
+    """
+    return Region({key: np.array([_flattened(told) for told in rows]) for key, rows in seen_in_bins(noise, worth)})
+
+
+def ratios(noise: SharedNoise, plan: Plan) -> Floats:
+    """How much likelier each run of some other noise would be, were all its runs drawn by the plan."""
+    return _product(noise, plan.tables, lambda chances: chances / MASSES, lambda _: 1.0)
+
+
+def _product(
+    noise: SharedNoise,
+    tables: Mapping[Key, Floats],
+    factor: Callable[[Floats], Floats],
+    missing: Callable[[Floats], float],
+) -> Floats:
+    """The product, over the draws, of a factor that each bin has; where a draw was not made, of another one."""
+    drawn = {key: (values, filled) for key, values, filled in noise.drawn()}
+    product = np.ones(noise.n)
+    for key, table in tables.items():
+        values, filled = drawn.get(key, (None, None))
+        for element, row in enumerate(table):
+            if values is None:
+                product *= missing(row)
+                continue
+            factors = factor(row)[bins_of(key.law, values.reshape(noise.n, -1)[:, element])]
+            product *= factors if filled is None else np.where(filled, factors, missing(row))
+    return product
+
+
+def _flattened(told: Floats) -> Floats:
+    """How much each bin belongs, by its chances in the region as compared with its own law."""
+    density = told / MASSES
+    order = np.argsort(density)
+    level = density[order][np.searchsorted(np.cumsum(told[order]), _FLAT * told.sum())]
+    return np.asarray(np.minimum(density / level, 1.0))
+
+
+def _inside(belongs: Floats) -> Floats:
+    chances = belongs * MASSES
+    chances /= chances.sum()
+    return np.asarray((1 - _OWN) * ((1 - _BEYOND) * chances + _BEYOND * outwards(chances)) + _OWN * MASSES)

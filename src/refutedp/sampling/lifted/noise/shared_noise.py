@@ -1,0 +1,190 @@
+"""Noise that two executions share: run number i of both gets the same draws, as long as both ask for the same law.
+
+A draw is told apart by how many came before it in its run, by its law and its shape. The first execution that asks
+draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the others. Location
+and scale are applied afterwards, in the same floating-point operations as NumPy's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.element_order import drawn_by_element, take_runs
+from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+
+_LOCATED = ("laplace", "gumbel", "logistic", "normal")
+_SCALED = ("exponential",)
+_BETWEEN = ("uniform",)
+_BARE = ("random", "standard_normal", "standard_exponential", "random_sample")
+
+
+Params: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The parameters of a law's standard form, which others can be fitted to it, and how."""
+
+    standard: Params
+    allows: Callable[[Params], bool]
+    apply: Callable[[Params, Array], Array]
+
+
+def _moved(params: Params, noise: Array) -> Array:
+    location, scale = params
+    values: Array = scale * noise
+    # Standard noise has no negative zeros, so that to add zero would change nothing.
+    if type(location) not in (float, int) or location != 0:
+        # In place: the memory of one column more costs as much as the sum.
+        values += location
+    return values
+
+
+_MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), _moved)
+_STRETCHED = Fit((1.0,), lambda p: _positive(p[0]), lambda p, noise: p[0] * noise)
+_PLACED = Fit((0.0, 1.0), lambda p: _ordered(*p), lambda p, u: p[0] + (p[1] - p[0]) * u)
+_AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
+
+
+def _fits() -> dict[str, Fit]:
+    """Each law that can be shared."""
+    table = {"random.gauss": _MOVED, "random.normalvariate": _MOVED, "random.uniform": _PLACED}
+    table["random.random"] = _AS_IS
+    for names, fit in ((_LOCATED, _MOVED), (_SCALED, _STRETCHED), (_BETWEEN, _PLACED), (_BARE, _AS_IS)):
+        table |= {law: fit for name in names for law in (name, f"np.random.{name}") if law in LAWS}
+    return table
+
+
+_FITS = _fits()
+
+
+class Key(NamedTuple):
+    """Which draw of a run: how many came before it, its law, and its shape."""
+
+    position: int
+    law: str
+    shape: tuple[int, ...] | None
+
+
+def standard_noise(key: Key, n: int, source: Source) -> Array:
+    """One draw of `n` runs, in the standard form of its law."""
+    law, params = LAWS[key.law], _FITS[key.law].standard
+    return drawn_by_element(lambda size: law.sample(source, params, size), n, key.shape)
+
+
+class SharedNoise:
+    """Standard noise of `n` runs, filled in as it is asked for.
+
+    >>> from refutedp.sampling.lifted.noise.distributions import Source
+    >>> noise, source = SharedNoise(4), Source(np.random.default_rng(0))
+    >>> first = noise.draw(0, LAWS["laplace"], (0.0, 2.0), None, np.array([0, 2]), source)
+    >>> second = noise.draw(0, LAWS["laplace"], (5.0, 2.0), None, np.array([2, 3]), source)
+    >>> bool(second[0] == 5 + first[1])
+    True
+    """
+
+    __slots__ = ("_columns", "n")
+
+    steered = False
+    """Whether it has other laws than the mechanism asks for, and weights."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._columns: dict[Key, tuple[Array, Array | None]] = {}
+
+    def draw(
+        self,
+        position: int,
+        law: Law,
+        params: tuple[Any, ...],
+        shape: tuple[int, ...] | None,
+        runs: Array | None,
+        source: Source,
+    ) -> Array | None:
+        """Draw number `position` of the given runs (None: of all); None when this law cannot be shared."""
+        fit = _FITS.get(law.name)
+        if fit is None:
+            return None
+        params = tuple([p if type(p) is float or type(p) is int else np.asarray(p) for p in params])
+        # Parameters that NumPy would refuse are left to NumPy.
+        if not fit.allows(params):
+            return None
+        return fit.apply(params, self._standard(Key(position, law.name, shape), runs, source))
+
+    def of_one(
+        self, run: Array, source: Source
+    ) -> Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None]:
+        """The draws of one run."""
+        return lambda position, law, params, shape: self.draw(position, law, params, shape, run, source)
+
+    def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
+        """Standard noise for runs (None: for all) that have not drawn it yet."""
+        return standard_noise(key, self.n if runs is None else len(runs), source)
+
+    def has(self, key: Key) -> bool:
+        """Whether some runs have made this draw."""
+        return key in self._columns
+
+    def put(self, key: Key, values: Array) -> None:
+        """Standard noise of all runs, for a draw that none has made yet."""
+        self._columns[key] = (values, None)
+
+    def drawn(self) -> Iterator[tuple[Key, Array, Array | None]]:
+        """Each draw with its standard noise, and which runs have it (None: all)."""
+        for key, (values, filled) in self._columns.items():
+            yield key, values, filled
+
+    def _standard(self, key: Key, runs: Array | None, source: Source) -> Array:
+        column = self._columns.get(key)
+        if column is None:
+            values = self.fresh(key, runs, source)
+            if runs is None:
+                self._columns[key] = (values, None)
+            else:
+                whole = drawn_by_element(partial(np.empty, dtype=values.dtype), self.n, key.shape)
+                filled = np.zeros(self.n, dtype=np.bool_)
+                whole[runs] = values
+                filled[runs] = True
+                self._columns[key] = (whole, filled)
+            return values
+        whole, gaps = column
+        if gaps is None:
+            return whole if runs is None else take_runs(whole, runs)
+        missing = np.flatnonzero(~gaps) if runs is None else runs[~gaps.take(runs)]
+        if len(missing):
+            whole[missing] = self.fresh(key, missing, source)
+            gaps[missing] = True
+        return whole if runs is None else take_runs(whole, runs)
+
+
+def _ordered(low: Any, high: Any) -> bool:
+    """Two ends whose difference is right: that of short integers wraps around."""
+    wide = all(type(end) in (int, float) or np.asarray(end).dtype == np.float64 for end in (low, high))
+    return wide and _finite(low) and _positive(high - low)
+
+
+def _finite(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return math.isfinite(value)
+    try:
+        return bool(np.isfinite(value).all())
+    except TypeError:
+        return False
+
+
+def _positive(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return bool(0 < value < math.inf)
+    try:
+        return bool((np.asarray(value) > 0).all()) and _finite(value)
+    except TypeError:
+        return False

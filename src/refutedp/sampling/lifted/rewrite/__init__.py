@@ -1,0 +1,1 @@
+"""Copies of a function that work on columns."""

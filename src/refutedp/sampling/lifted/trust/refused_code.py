@@ -1,0 +1,157 @@
+"""What a replay cannot see: code whose meaning would differ between a column and a number in some runs only.
+
+A replay of one run of every path proves everything that is the same in all runs of the path: type tests, attributes,
+helper calls. Left over is what depends on the value of a run without passing through a column's operators: identity
+with a value (`(x > 0) is True`), randomness from elsewhere, state kept between calls. These are found in the code
+that the plain function executes, by watching one call of every path.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import gc
+import os
+import random
+import sys
+import types
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from refutedp.sampling.lifted.refusal import is_internal
+from refutedp.sampling.lifted.rewrite.bytecode import instructions
+
+_SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
+_FORBIDDEN_CALLS: dict[str, frozenset[str]] = {
+    "builtins": frozenset({"id", "eval", "exec", "globals", "open", "input"}),
+    "_operator": frozenset({"is_", "is_not"}),
+    "gc": frozenset({"get_objects", "get_referrers"}),
+}
+_FORBIDDEN_NAMES = {
+    "default_rng": "it makes a generator of its own",
+    "RandomState": "it makes a generator of its own",
+    "SystemRandom": "it draws from the operating system",
+    "urandom": "it draws from the operating system",
+    "secrets": "it draws from the operating system",
+    "perf_counter": "it reads the clock",
+    "time_ns": "it reads the clock",
+    "uuid4": "it draws a random identifier",
+}
+_FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_SINGLETONS = (None, Ellipsis, NotImplemented)
+
+
+class Watch:
+    """Remembers what was found in which code; `complaint` is what the last call did that a lift cannot honour.
+
+    Each call stands for itself: what another path did must not tell on this one, or it would matter who ran first.
+    """
+
+    def __init__(self, copied: frozenset[types.CodeType]) -> None:
+        self._copied = copied
+        self._faults: dict[types.CodeType, str | None] = {}
+        self._harmless: set[Any] = set()
+        self.complaint: str | None = None
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Call a plain function, looking at every piece of code that it runs.
+
+        A profiler that is already at work is left alone; then the code of the copied functions is looked at as a
+        whole, whether it runs or not.
+        """
+        self.complaint = None
+        if sys.getprofile() is not None:
+            self.complaint = self._fault_of_copied
+            return function()
+        # A collection in mid-call would run other people's gc callbacks under the watch.
+        collecting = gc.isenabled()
+        gc.disable()
+        sys.setprofile(self._event)
+        try:
+            return function()
+        finally:
+            sys.setprofile(None)
+            if collecting:
+                gc.enable()
+
+    @cached_property
+    def _fault_of_copied(self) -> str | None:
+        return next(filter(None, (self._fault(code, {}) for code in self._copied)), None)
+
+    def _inspected(self, frame: types.FrameType) -> str | None:
+        """What is wrong with a piece of code, found the first time that it is called."""
+        code = frame.f_code
+        fault = None
+        if not is_internal(code):
+            known = {**vars(builtins), **frame.f_globals, **frame.f_locals}
+            fault = self._fault(code, known) or _own_generator(frame)
+        self._faults[code] = fault
+        return fault
+
+    def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            fault = self._faults[code] if code in self._faults else self._inspected(frame)
+            self.complaint = self.complaint or fault
+        elif event == "c_call" and arg not in self._harmless and not is_internal(frame.f_code):
+            module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
+            name = getattr(arg, "__name__", "")
+            if module in _SOURCES_OF_CHANCE or name in _FORBIDDEN_CALLS.get(module, ()):
+                self.complaint = self.complaint or f"it calls {module}.{name} (line {frame.f_lineno})"
+            elif isinstance(getattr(arg, "__self__", None), types.ModuleType):
+                # The arguments' own methods are new objects at every call; only those of modules are worth keeping.
+                self._harmless.add(arg)
+
+    def _fault(self, code: types.CodeType, names: dict[str, Any]) -> str | None:
+        for name in code.co_names:
+            # The copies see a stand-in of default_rng; code that was not copied gets the real one.
+            if name in _FORBIDDEN_NAMES and not (name == "default_rng" and code in self._copied):
+                return f"{_FORBIDDEN_NAMES[name]} ('{name}' in {code.co_name})"
+        before: list[dis.Instruction] = []
+        line = code.co_firstlineno
+        for instruction in instructions(code):
+            if instruction.opname in ("CACHE", "EXTENDED_ARG"):
+                continue
+            line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
+            if instruction.opname == "IS_OP" and not _harmless_identity(before, names):
+                return f"it compares by identity ('is') with something other than None ({_place(code, line)})"
+            if instruction.opname == "STORE_GLOBAL":
+                return f"it keeps state in the global '{instruction.argval}' ({_place(code, line)})"
+            before = [*before[-1:], instruction]
+        return None
+
+
+def _place(code: types.CodeType, line: int) -> str:
+    """Where a fault is, for people: the function may be a library's."""
+    return f"line {line} of {os.path.basename(code.co_filename)}"
+
+
+def _own_generator(frame: types.FrameType) -> str | None:
+    """A generator that the code can reach without being handed it: the calls of NumPy's are invisible to a watch."""
+    reachable = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
+    reachable |= frame.f_locals
+    for name in frame.f_code.co_varnames[:1]:
+        reachable |= getattr(frame.f_locals.get(name), "__dict__", {})
+    for name, value in reachable.items():
+        # By type(): the stand-in of the rng claims to be a Generator when asked by isinstance.
+        if issubclass(type(value), _FOREIGN):
+            return f"it draws from a generator of its own, '{name}' in {frame.f_code.co_name}"
+    return None
+
+
+def _harmless_identity(before: list[dis.Instruction], names: dict[str, Any]) -> bool:
+    """Whether the right side of `is` is None or an object that no column could be identical with."""
+    last = before[-1]
+    if last.opname == "LOAD_CONST":
+        return any(last.argval is singleton for singleton in _SINGLETONS)
+    attribute = last.opname == "LOAD_ATTR" and len(before) > 1
+    first = before[-2] if attribute else last
+    if first.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or first.argval not in names:
+        return False
+    value = names[first.argval]
+    if attribute:
+        value = getattr(value, last.argval, True)
+    return not isinstance(value, (bool, int, float, str, np.generic))

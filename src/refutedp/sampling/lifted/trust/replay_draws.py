@@ -1,0 +1,259 @@
+"""One run at a time: hand the plain function exactly the draws that its lifted run recorded.
+
+`Replay` proves a lift: every call must ask for the recorded law, parameters and shape, and none may be left over.
+`Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.functions import stack_nested
+from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+from refutedp.sampling.lifted.refusal import Refused
+from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
+
+
+class Mismatch(Refused):
+    """The plain function asked for other draws than its lifted run did."""
+
+
+class Recorded(NamedTuple):
+    """One draw of one run, as the plain function is to see it."""
+
+    law: str
+    params: tuple[Any, ...]
+    size: tuple[int, ...] | None
+    value: Any
+    convert: Callable[[Any], Any] | None
+
+
+def recorded_draws(run: Run, index: int) -> list[Recorded]:
+    """The draws of run number `index` of those that finished the execution."""
+    rows = run.rows_of(index)
+    return [
+        Recorded(
+            law=draw.law,
+            params=tuple([_at(p, index) for p in draw.params]),
+            size=draw.size,
+            value=draw.values()[rows[draw.epoch]],
+            convert=draw.convert,
+        )
+        for draw in run.draws
+    ]
+
+
+def _at(value: Any, index: int) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
+    value = stack_nested(value)
+    if not isinstance(value, Lifted):
+        return value
+    array = value.values()
+    return array[0 if value.uniform else index]
+
+
+class Replay:
+    """A drawer for one plain call."""
+
+    __slots__ = ("_position", "_records", "trouble")
+
+    def __init__(self, records: Sequence[Recorded]) -> None:
+        self._records = records
+        self._position = 0
+        self.trouble: str | None = None
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return len(self._records) - self._position
+
+    def refuse(self, why: str) -> NoReturn:
+        """The plain function went where lifted runs do not."""
+        self.trouble = self.trouble or why
+        raise Mismatch(why)
+
+    def _next(self, law: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
+        position = self._position
+        if position >= len(self._records):
+            self.refuse(f"the plain function draws {law} once more than its lifted run")
+        record = self._records[position]
+        self._position = position + 1
+        if record.law != law:
+            self.refuse(f"the plain function draws {law} where its lifted run drew {record.law}")
+        same = len(params) == len(record.params) and all(map(_same, params, record.params))
+        # Without a size, arrays as parameters decide the shape.
+        if not same or (size != record.size and (size or record.size != np.broadcast_shapes(*map(np.shape, params)))):
+            self.refuse(f"the plain function draws {law} with other parameters than its lifted run")
+        return record
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """The recorded value, as the real generator would return it."""
+        record = self._next(law.name, params, normal_size(size, self))
+        if record.size is not None:
+            return np.array(record.value)
+        return record.value if law.convert is None else law.convert(record.value)
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """The recorded element of `options`."""
+        return _chosen(options, self._next(law, (options, p), normal_size(size, self)).value)
+
+    def permute(self, law: str, values: Any) -> Any:
+        """The recorded order of `values`."""
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        return _ordered(values, self._next(law, (values,), (count,)).value)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The recorded element, itself."""
+        _not_empty(options)
+        return options[int(self._next("random.choice", (len(options),), None).value)]
+
+
+class Continue:
+    """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
+
+    __slots__ = ("_drawn", "_fresh", "_laws", "_position", "_source", "_steered", "_values", "numbers", "trouble")
+
+    def __init__(
+        self,
+        laws: tuple[str, ...],
+        values: Sequence[Any],
+        source: Source,
+        steered: Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
+        drawn: list[Recorded] | None = None,
+    ) -> None:
+        self._laws = laws
+        self._values = values
+        self._position = 0
+        self._fresh = 0
+        self._source = source
+        self._steered = steered
+        """Gives draw number so and so of this run, where its noise is steered."""
+        self._drawn = drawn
+        """Where to write down what is drawn, if someone wants to know."""
+        if drawn is not None:
+            drawn.clear()
+        self.numbers = 0
+        """How many numbers were drawn afresh."""
+        self.trouble: str | None = None
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return len(self._laws) - self._position
+
+    def refuse(self, why: str) -> NoReturn:
+        """The plain function went where lifted runs do not."""
+        self.trouble = self.trouble or why
+        raise Mismatch(why)
+
+    def _recorded(self, law: str) -> bool:
+        """Whether the next draw is a recorded one; then it is at the position just before the current one."""
+        position = self._position
+        if position >= len(self._laws):
+            self._fresh += 1
+            return False
+        if self._laws[position] != law:
+            self.refuse(f"the plain function draws {law} where its lifted run drew {self._laws[position]}")
+        self._position = position + 1
+        return True
+
+    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+        """The recorded value while there is one, then a fresh one."""
+        shape = None if size is None else normal_size(size, self)
+        if self._recorded(law.name):
+            value = self._values[self._position - 1]
+            self._note(law.name, params, shape, value)
+            return value
+        fresh = None if self._steered is None else self._by_plan(law, params, shape)
+        if fresh is None:
+            fresh = law.sample(self._source, params, shape)
+        self._note(law.name, params, shape, fresh)
+        if isinstance(fresh, np.ndarray):
+            self.numbers += fresh.size
+            return fresh
+        self.numbers += 1
+        return fresh if law.convert is None else law.convert(fresh)
+
+    def _note(self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, value: Any) -> None:
+        if self._drawn is not None:
+            # The function may write to what it gave or got.
+            given = tuple([copy.copy(param) for param in params])
+            shape = value.shape if isinstance(value, np.ndarray) else shape
+            self._drawn.append(Recorded(law, given, shape, copy.copy(value), None))
+
+    def _by_plan(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
+        assert self._steered is not None
+        shape = shape or np.broadcast_shapes(*map(np.shape, params)) or None
+        drawn = self._steered(self._position + self._fresh - 1, law, params, shape)
+        return None if drawn is None else drawn[0]
+
+    def _index(
+        self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, draw: Callable[[], Any]
+    ) -> Any:
+        """Which element or elements: as recorded while there is a record, then drawn afresh."""
+        index = self._values[self._position - 1] if self._recorded(law) else draw()
+        self._note(law, params, shape, index)
+        return index
+
+    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+        """The recorded element while there is one, then a fresh one."""
+        count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
+        generator = self._source.generator
+        return _chosen(options, self._index(law, (options, p), shape, lambda: generator.choice(count, shape, p=p)))
+
+    def permute(self, law: str, values: Any) -> Any:
+        """The recorded order while there is one, then a fresh one."""
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        generator = self._source.generator
+        return _ordered(values, self._index(law, (values,), (count,), lambda: generator.permutation(count)))
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The recorded element while there is one, then a fresh one."""
+        _not_empty(options)
+        count, generator = len(options), self._source.generator
+        return options[int(self._index("random.choice", (count,), None, lambda: generator.integers(0, count)))]
+
+
+def values_by_run(laws: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:
+    """Recorded draws, run by run, as the plain function is to see them."""
+    if not arrays:
+        return [()] * n
+    columns = []
+    for law, array in zip(laws, arrays, strict=True):
+        converted = array.ndim == 1 and law in LAWS and LAWS[law].convert is not None
+        columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
+    return list(zip(*columns, strict=True))
+
+
+def _chosen(options: Any, index: Any) -> Any:
+    if np.ndim(options) == 0:
+        return int(index) if np.ndim(index) == 0 else np.array(index)
+    return np.asarray(options)[index]
+
+
+def _ordered(values: Any, order: Any) -> Any:
+    return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
+
+
+def _not_empty(options: Sequence[Any]) -> None:
+    if len(options) == 0:
+        raise IndexError("Cannot choose from an empty sequence")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b or (type(a) is type(b) and type(a) in (float, int) and a == b):
+        return True
+    if a is None or b is None:
+        return False
+    left, right = np.asarray(a), np.asarray(b)
+    if left.shape != right.shape:
+        return False
+    return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))

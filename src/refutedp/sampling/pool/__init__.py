@@ -1,0 +1,1 @@
+"""Tasks on cores, Dask or Ray."""

@@ -1,0 +1,245 @@
+"""Chunks on one core, many, or a cluster: results come in order and do not depend on where they were computed.
+
+`jobs` picks the number of local processes of joblib; under `joblib.parallel_config` the same call runs on whatever
+backend is configured there, and `engine="dask"` or `"ray"` configures one for the call.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from pickle import PicklingError
+from threading import Event
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from refutedp.model.errors import MechanismError, UsageError
+from refutedp.sampling.pool.on_dask import run_on_dask, use_dask
+from refutedp.sampling.pool.on_ray import run_on_ray, use_ray
+
+T = TypeVar("T")
+Engine: TypeAlias = Literal["local", "dask", "ray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """One call, to be made anywhere; `what` names it in an error, as in "svt() on [1, 1] and [2, 2]"."""
+
+    function: Callable[..., T]
+    arguments: tuple[Any, ...]
+    what: str
+
+    def __call__(self) -> T:
+        """Make the call."""
+        return self.function(*self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Where tasks run.
+
+    >>> pool = Pool()
+    >>> list(pool.run([Task(max, (1, 2), "max"), Task(min, (1, 2), "min")]))
+    [2, 1]
+    """
+
+    jobs: int = 1
+    engine: Engine = "local"
+
+    def run(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
+        """Call every task; yield the results in the order of the tasks, as they become ready.
+
+        A worker process that dies (a crash in native code) costs a retry; a task that kills its worker again is
+        named in a `MechanismError`. Nothing hangs and no worker outlives an interrupt. Whoever has seen enough closes
+        the iterator: no further task is started. Threads would share the generators of their process, and what a
+        mechanism keeps there: under joblib's threading backend tasks run one after the other.
+        """
+        if self.engine == "local" and (_threading() if _configured() else self.jobs == 1):
+            for task in tasks:
+                yield task()
+            return
+        backend = _backend()
+        if self.engine == "ray" or type(backend).__name__ == "RayBackend":
+            yield from run_on_ray(tasks, _crashed)
+            return
+        if self.engine == "dask" or type(backend).__name__ == "DaskDistributedBackend":
+            client = None if self.engine == "dask" else backend.client
+            yield from run_on_dask(client, tasks, _crashed)
+            return
+        done = 0
+        for attempt in (1, 2):
+            try:
+                with closing(self._parallel(tasks[done:])) as results:
+                    for result in results:
+                        done += 1
+                        yield result
+                return
+            except _worker_died():
+                _end_workers()
+                if attempt == 2:
+                    break
+        for task in tasks[done:]:
+            yield _alone(task)
+
+    def _parallel(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
+        from joblib import Parallel, delayed
+
+        jobs = None if _configured() else self.jobs
+        parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs")
+        over = Event()
+        results = parallel(delayed(_call)(task) for task in takewhile(lambda _: not over.is_set(), tasks))
+        try:
+            while True:
+                with _unwarned():
+                    try:
+                        result = next(results)
+                    except StopIteration:
+                        return
+                    except PicklingError as error:
+                        raise unsendable(tasks[0], error) from error
+                yield _value(result)
+        except GeneratorExit as leaving:
+            over.set()
+            if _interrupted(leaving):
+                _end_workers()
+            else:
+                # Tasks under way end by themselves: to kill the workers would cost the next call more than that.
+                _drain(results)
+            raise
+        except KeyboardInterrupt:
+            _end_workers()
+            raise
+        finally:
+            with _unwarned():
+                results.close()
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether an iterator is closed because of an interrupt."""
+    context = error.__context__
+    return context is not None and (isinstance(context, KeyboardInterrupt) or _interrupted(context))
+
+
+def _drain(results: Iterator[Any]) -> None:
+    """Wait for results that nobody wants, whatever they are."""
+    while True:
+        try:
+            next(results)
+        except StopIteration:
+            return
+        except KeyboardInterrupt:
+            _end_workers()
+            raise
+        except Exception:
+            continue
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """joblib warns of results that nobody will use; who stops a check knows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class _Failed(NamedTuple):
+    """What a task raised, to be raised when its turn comes."""
+
+    error: Exception
+
+
+def _call(task: Task[T]) -> T | _Failed:
+    """joblib raises an error before the results of earlier tasks; one core would not have got so far."""
+    try:
+        return task()
+    except Exception as error:
+        return _Failed(error)
+
+
+def _value(result: T | _Failed) -> T:
+    if isinstance(result, _Failed):
+        raise result.error
+    return result
+
+
+def _configured() -> bool:
+    """Whether the caller chose a backend or a number of jobs with `joblib.parallel_config`."""
+    if "joblib" not in sys.modules:
+        return False
+    from joblib.parallel import get_active_backend
+
+    backend, jobs = get_active_backend()
+    return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+
+
+def _threading() -> bool:
+    return type(_backend()).__name__ == "ThreadingBackend"
+
+
+def _backend() -> Any:
+    """The backend that the caller chose with `joblib.parallel_config`, or joblib's own."""
+    from joblib.parallel import get_active_backend
+
+    return get_active_backend()[0]
+
+
+def _worker_died() -> type[BaseException]:
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    return TerminatedWorkerError  # type: ignore[no-any-return]
+
+
+def _end_workers() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    # Whatever it was made for: to ask for another one would wait for its tasks first.
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+
+
+def _alone(task: Task[T]) -> T:
+    """The task in a process of its own, to learn whether it is the one that dies."""
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
+    try:
+        return _value(executor.submit(_call, task).result())  # type: ignore[no-any-return]
+    except TerminatedWorkerError:
+        raise _crashed(task) from None
+    finally:
+        executor.shutdown(wait=False, kill_workers=True)
+
+
+def unsendable(task: Task[Any], error: BaseException) -> UsageError:
+    """The sentence for what cannot be sent to another process."""
+    # The cause is a traceback as text, in quotes; its last line of words says what cannot be pickled.
+    lines = [line.strip() for line in str(error.__cause__ or error).splitlines()]
+    why = next(line for line in [*reversed(lines), "unknown"] if any(map(str.isalpha, line)))
+    return UsageError(
+        f"what is needed to run {task.what} cannot be sent to other processes ({why}): use jobs=1, or make such "
+        "things inside the function"
+    )
+
+
+def _crashed(task: Task[Any]) -> MechanismError:
+    return MechanismError(
+        f"the process that ran {task.what} died more than once, which only a crash in native code or a lack of "
+        "memory can do: run the mechanism on these inputs by itself to see it"
+    )
+
+
+@contextmanager
+def engine_running(engine: Engine, scheduler: str | None) -> Iterator[None]:
+    """For the block, a Dask or Ray cluster is there for tasks: the one at `scheduler`, or its own on this machine."""
+    if engine == "local":
+        yield
+        return
+    with ExitStack() as stack:
+        if engine == "dask":
+            use_dask(stack, scheduler)
+        else:
+            use_ray(stack, scheduler)
+        yield

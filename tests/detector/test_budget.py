@@ -1,0 +1,102 @@
+"""The plan fits the time limit, keeps what convicts, and says what it could not see."""
+
+import math
+import time
+
+import pytest
+
+from refutedp import ONE_DIFFERS, Settings, UsageError, Verdict, check, sweep
+from refutedp.detector.budget import LEAST_SEARCH, PART, fit, parse_time
+from refutedp.hypothesis.power import can_ever_convict
+
+
+def planned_runs(plan, pairs):
+    search = 2 * plan.search_runs * (pairs + 2 * min(pairs, 3))
+    return search + 2 * plan.confirm_runs + 2 * min(plan.confirm_runs, 40_000)
+
+
+@pytest.mark.parametrize("limit", [1.0, 10.0, 60.0, 3600.0])
+@pytest.mark.parametrize("seconds", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize("pairs", [1, 4, 40])
+def test_the_plan_fits_and_never_asks_for_more_than_the_settings(limit, seconds, pairs):
+    settings = Settings(time_limit=limit)
+    try:
+        plan, note = fit(settings, 0.5, pairs, seconds)
+    except UsageError:
+        assert 2 * LEAST_SEARCH * 2 * pairs * seconds > PART * limit / 4
+        return
+    assert LEAST_SEARCH <= plan.search_runs <= settings.search_runs
+    assert plan.confirm_runs <= settings.confirm_runs
+    assert planned_runs(plan, pairs) * seconds <= PART * limit * 1.001
+    assert bool(note) == (plan != settings)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("seconds", [1e-4, 1e-3, 1e-2])
+def test_even_the_smallest_plan_can_convict(epsilon, seconds):
+    plan, _ = fit(Settings(time_limit=60.0), epsilon, 1, seconds)
+    assert can_ever_convict(plan.confirm_runs, plan.confirm_runs, epsilon, plan.significance)
+
+
+def test_a_limit_too_short_for_any_verdict_says_what_would_do():
+    with pytest.raises(
+        UsageError, match=r"time_limit=1 is too short: at 10 runs a second, .* takes about \d+ seconds"
+    ):
+        fit(Settings(time_limit=1.0), 0.5, 4, 0.1)
+
+
+def test_a_longer_limit_and_more_cores_give_more_runs():
+    def runs(**options):
+        return fit(Settings(**options), 0.5, 10, 1e-3)[0].search_runs
+
+    assert runs(time_limit=60.0) < runs(time_limit=120.0)
+    assert runs(time_limit=60.0) < runs(time_limit=60.0, jobs=4)
+
+
+def test_what_has_passed_is_gone():
+    half, _ = fit(Settings(time_limit=30.0), 0.5, 10, 1e-3)
+    late, _ = fit(Settings(time_limit=60.0), 0.5, 10, 1e-3, spent=30.0)
+    assert (late.search_runs, late.confirm_runs) == (half.search_runs, half.confirm_runs)
+
+
+def test_the_note_says_what_was_cut_and_what_stayed_out_of_sight():
+    _, note = fit(Settings(time_limit=60.0), 0.5, 10, 1e-3)
+    assert note.startswith("Fitted to time_limit=60 at 1,000 runs a second: search_runs=")
+    assert "instead of 100,000" in note and "were out of sight" in note
+
+
+def slow(queries, epsilon, rng):
+    time.sleep(0.0002)
+    return queries[0] + rng.laplace(scale=0.25 / epsilon)
+
+
+def test_a_slow_mechanism_is_caught_within_its_limit():
+    start = time.monotonic()
+    result = check(slow, epsilon=1.0, adjacency=ONE_DIFFERS, lengths=(1,), time_limit=4.0)
+    # Twice the limit, for other work on the machine may come in between measuring and running.
+    assert time.monotonic() - start < 8.0
+    assert result.verdict is Verdict.VIOLATION
+    assert result.settings.search_runs < 100_000
+    assert any(note.startswith("Fitted to time_limit=4") for note in result.notes)
+
+
+@pytest.mark.parametrize("limit", [0, -1, math.inf, math.nan, "60s", True])
+def test_bad_limits(limit):
+    with pytest.raises(UsageError, match=r"time_limit=.* must be a positive number of seconds, such as 60"):
+        Settings(time_limit=limit)
+
+
+def test_a_sweep_has_no_time_limit():
+    with pytest.raises(UsageError, match="time_limit=5 is for check"):
+        sweep(slow, claimed=[1.0], test=[1.0], time_limit=5)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("60", 60), ("60s", 60), ("2m", 120), ("0.5h", 1800)])
+def test_times_as_people_type_them(text, seconds):
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "ten", "5d", "-3s", "nan"])
+def test_times_that_are_none(text):
+    with pytest.raises(UsageError, match=r"time.limit"):
+        parse_time(text)
