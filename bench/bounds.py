@@ -1,8 +1,8 @@
 """Certified bounds at 95% on the paper's mechanisms, default budgets, T = 1 and N = 1 given by hand.
 
 `python -m bench.bounds [SEEDS] [FIRST]` prints, for each mechanism and claimed epsilon, the verdict at 5% and the
-bound of the first seed, the least and the mean over the seeds, and what was asked for. Rare events are steered to
-wherever that certifies more (`steer="always"`); a bound marked with a star comes from such runs.
+bound of the first seed, the least and the mean over the seeds, and what was asked for. Rare events are drawn to
+wherever that certifies more (`importance="always"`); a bound marked with a star comes from such runs.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def main(seeds: int = 3, first: int = 0) -> None:
                     adjacency=ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER,
                     args={name: 1 for name in ("threshold", "bound") if name in names},
                     significance=0.05,
-                    steer="always",
+                    importance="always",
                     seed=seed,
                     progress=False,
                 )
                 for seed in range(first, first + seeds)
             ]
             bounds = [result.evidence.epsilon_lower_bound for result in results]
-            star = "*" if results[0].evidence.steered else " "
+            star = "*" if results[0].evidence.weighted else " "
             print(
                 f"{built_in.name:<28}{epsilon:>5}  {results[0].verdict.value:<13}{bounds[0]:>7.3f}{star}"
                 f"{min(bounds):>8.3f}{statistics.mean(bounds):>8.3f}{wanted:>8}  {results[0].evidence.event.words()}",

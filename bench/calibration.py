@@ -1,9 +1,9 @@
 """False-alarm rates on the border of the claim, for our test and the paper's, and of whole checks.
 
 `python -m bench.calibration [SIMULATIONS]`: simulated confirmations with P1 = e^epsilon P2 exactly; a valid test
-raises an alarm with probability at most alpha. Then the same for twin runs, at the end and stopped at the worst
-moment, for every other claim (see `border`), for steered runs (see `steered_border`), and 200 seeded checks of
-correct mechanisms at their exact epsilon.
+raises an alarm with probability at most alpha. Then the same for paired runs, at the end and stopped at the worst
+moment, for every other claim (see `border`), for importance-sampled runs (see `importance_border`), and 200 seeded
+checks of correct mechanisms at their exact epsilon.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from bench import border, steered_border
+from bench import border, importance_border
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.tails import log_binomial_upper
 from refutedp.hypothesis.tests import fisher
-from refutedp.hypothesis.tests import paired as twins
+from refutedp.hypothesis.tests import paired as paired
 from refutedp.mechanisms import PAPER
 from refutedp.model.records import Counts
 
@@ -47,9 +47,12 @@ def main(simulations: int = 4000) -> None:
             print(f"{epsilon:>5}{rate:>9g}{row[0]:>18.4f}{row[1]:>18.4f}{paper:>16.4f}", flush=True)
     limit = ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / simulations)
     print(f"worst allocation rate {worst:.4f}; alpha plus four standard errors is {limit:.4f}")
-    print(f"worst rate of twins {_twins_table(simulations):.4f}; the limit is the same")
+    print(f"worst rate of paired runs {_paired_table(simulations):.4f}; the limit is the same")
     print(f"worst rate of any claim {border.table(simulations, ALPHA):.4f}; the limit is the same")
-    print(f"worst rate of steered runs {steered_border.table(simulations, ALPHA):.4f}; the limit is the same")
+    print(
+        f"worst rate of importance-sampled runs {importance_border.table(simulations, ALPHA):.4f}; "
+        "the limit is the same"
+    )
     _whole_checks()
 
 
@@ -73,8 +76,8 @@ def _paper(epsilon: float, rate: float, simulations: int) -> float:
     return float(np.mean(alarms))
 
 
-def _twins_table(simulations: int) -> float:
-    """Print the rates on twin runs; the worst of them."""
+def _paired_table(simulations: int) -> float:
+    """Print the rates on paired runs; the worst of them."""
     pairs = RUNS // 2
     print(f"\nTwins at alpha = {ALPHA}, P1 = e^ε P2, {pairs:,} pairs of runs, {simulations:,} simulations a row:")
     print("the fixed-size test at the end, and the e-process stopped at its worst moment")
@@ -86,20 +89,22 @@ def _twins_table(simulations: int) -> float:
         for rate in RATES:
             if rate * math.exp(epsilon) > 1:
                 continue
-            row = [share for together in COUPLINGS.values() for share in _twins(epsilon, rate, together, simulations)]
+            row = [
+                share for together in COUPLINGS.values() for share in _paired(epsilon, rate, together, simulations)
+            ]
             worst = max(worst, *row)
             print(f"{epsilon:>5}{rate:>9g}" + "".join(f"{share:>22.4f}" for share in row), flush=True)
     return worst
 
 
-def _twins(epsilon: float, rate: float, together: float, simulations: int) -> tuple[float, float]:
+def _paired(epsilon: float, rate: float, together: float, simulations: int) -> tuple[float, float]:
     """How often the fixed-size test and the e-process reject a claim that holds with equality."""
     p1 = rate * math.exp(epsilon)
     both = rate * (together + (1 - together) * p1)
     cells = np.array([p1 - both, rate - both, both])
     # The bets are on a d1 that is in the event alone a fifth too often.
     a, b, c = (round(10**6 * cell) for cell in (1.2 * cells[0], cells[1], cells[2]))
-    stakes = twins.stakes_for(Counts(a + c, b + c, 3 * 10**6, 3 * 10**6, both=c), epsilon)
+    stakes = paired.stakes_for(Counts(a + c, b + c, 3 * 10**6, 3 * 10**6, both=c), epsilon)
     rng = np.random.default_rng([round(1000 * epsilon), round(1e6 * rate), round(100 * together), 11])
     sizes = np.array(list(anytime.batches(RUNS // 2)))
     found = rng.multinomial(sizes, [*cells, max(0.0, 1 - cells.sum())], (simulations, len(sizes)))
@@ -115,7 +120,7 @@ def _fixed_alarms(cells: NDArray[np.int64], epsilon: float, calm: int = 100) -> 
     alarms = quiet = 0
     for row in np.argsort(-excess / np.sqrt(only_x + only_y + 1.0)).tolist():
         a, b, c = outcomes[row].tolist()
-        alarm = twins.log_p_value(Counts(a + c, b + c, a + b + c, a + b + c, both=c), epsilon) <= math.log(ALPHA)
+        alarm = paired.log_p_value(Counts(a + c, b + c, a + b + c, a + b + c, both=c), epsilon) <= math.log(ALPHA)
         alarms += int(times[row]) if alarm else 0
         quiet = 0 if alarm else quiet + 1
         if quiet == calm:
@@ -123,7 +128,7 @@ def _fixed_alarms(cells: NDArray[np.int64], epsilon: float, calm: int = 100) -> 
     return alarms
 
 
-def _worst_alarms(totals: NDArray[np.int64], stakes: twins.Stakes, epsilon: float) -> int:
+def _worst_alarms(totals: NDArray[np.int64], stakes: paired.Stakes, epsilon: float) -> int:
     """In how many simulations the wealth reaches 1/alpha after any batch."""
     stake, theta = np.array(stakes.stakes), math.exp(-epsilon)
     log_factors = np.log1p(np.stack([stake * theta, -stake, -stake * (1 - theta)]))

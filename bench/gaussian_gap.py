@@ -5,7 +5,7 @@ few percent smaller. The event is the half-line that needs fewest runs (by Neyma
 more of P1 - e^epsilon P2), and the runs are simulated by their counts. Two limits stand beside it, with D the least
 divergence a run of the real rates from rates that the claim permits: log(1/alpha) / D, the exponent of Chernoff and
 Stein; and z^2 / (2 D), z the normal quantile of alpha, which is what the best test needs for power one half. All
-these are for plain runs. The last column is what `check` needs, its noise steered towards the event: the median of
+these are for plain runs. The last column is what `check` needs, its noise drawn towards the event: the median of
 some seeds, search and pilots left out.
 """
 
@@ -36,7 +36,7 @@ def main(simulations: int = 40) -> None:
     sigma = analytic_sigma(EPSILON, DELTA)
     print(f"{claim}: sigma {sigma:.4f} suffices; runs in all for a conviction at {ALPHA} with power 1/2")
     limits = "".join(f"{word:>15}" for word in ("Stein", "best", "our test"))
-    print(f"{'gap':>6}{'real δ':>11}{'P1':>10}{'P2':>10}{'share':>7}{limits}{'steered':>13}", flush=True)
+    print(f"{'gap':>6}{'real δ':>11}{'P1':>10}{'P2':>10}{'share':>7}{limits}{'weighted':>13}", flush=True)
     for gap in GAPS:
         real = sigma * (1 - gap)
         p1, p2, share, least = best_half_line(claim, real)
@@ -44,7 +44,7 @@ def main(simulations: int = 40) -> None:
         delta = p1_minus(real, EPSILON)
         print(
             f"{gap:>6.0%}{delta:>11.2e}{p1:>10.2e}{p2:>10.2e}{share:>7.2f}{least:>15,.0f}{HALF * least:>15,.0f}"
-            f"{needed:>15,.0f}{steered_runs(claim, real):>13,.0f}",
+            f"{needed:>15,.0f}{weighted_runs(claim, real):>13,.0f}",
             flush=True,
         )
     print("\nThe best test of the best half-line, noise 5% too small, by claimed ε (δ = 1e-5):")
@@ -53,7 +53,7 @@ def main(simulations: int = 40) -> None:
         print(f"{epsilon:>6g}{HALF * least:>15,.0f}")
 
 
-def steered_runs(claim: ApproxDP, sigma: float, seeds: int = 5) -> float:
+def weighted_runs(claim: ApproxDP, sigma: float, seeds: int = 5) -> float:
     """The fresh runs in all after which `check` convicts noise of this size."""
 
     def noisy(data: list[float], rng: np.random.Generator) -> list[float]:

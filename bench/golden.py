@@ -4,7 +4,7 @@
     python -m bench.golden compare FOLDER   # after: prints every field that differs; exit code 1 if any does
 
 Results are compared field by field as they are saved, but for the versions of the libraries and the seconds of a run.
-Fields that a change means to rename are mapped in `RENAMED`; every difference that is meant is to be listed, with its
+Files of an earlier format are upgraded first; every difference that is meant is to be listed, with its
 reason, where the change is described.
 """
 
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-import refutedp
 from refutedp import (
     ADD_REMOVE,
     FDP,
@@ -34,11 +33,10 @@ from refutedp import (
     replay,
     sweep,
 )
+from refutedp.api.saved.versions import upgraded
 from refutedp.mechanisms import PAPER, isvt1, isvt2, isvt4, noisy_max_laplace
 
 SMALL: dict[str, Any] = {"search_runs": 3_000, "confirm_runs": 20_000}
-RENAMED: dict[str, str] = {}
-"""Names of fields before a change, and after it."""
 
 
 def gaussian(queries, rng):
@@ -88,7 +86,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         for importance in ("needed", "always", "never"):
             yield (
                 f"gaussian {type(claim).__name__} {importance}",
-                lambda c=claim, i=importance: check(gaussian, c, **one, **_importance(i)),
+                lambda c=claim, i=importance: check(gaussian, c, **one, importance=i),
             )
     for seed in range(3):
         yield f"seed {seed}", lambda s=seed: check(laplace, epsilon=1.0, seed=s, **SMALL)
@@ -96,7 +94,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         "fisher": {"method": "fisher"},
         "speed": {"goal": "speed"},
         "fixed": {"stop": "fixed"},
-        "unpaired": _paired(False),
+        "unpaired": {"paired": False},
         "no lift": {"lift": False, "lengths": (1,)},
         "two cores": {"jobs": 2},
         "one differs": {"adjacency": ONE_DIFFERS},
@@ -117,14 +115,6 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         )
     yield "replay", lambda: _again(replay)
     yield "replay of a fixed size", lambda: _again(lambda path: replay(path, stop="fixed", seed=5))
-
-
-def _importance(value: str) -> dict[str, Any]:
-    return {"importance" if "importance" in refutedp.Settings.__dataclass_fields__ else "steer": value}
-
-
-def _paired(value: bool) -> dict[str, Any]:
-    return {"paired" if "paired" in refutedp.Settings.__dataclass_fields__ else "twins": value}
 
 
 def _frames() -> Any:
@@ -152,6 +142,7 @@ def told(result: Any, path: Path) -> Any:
 def stable(text: str) -> Any:
     """A saved result without what may differ: versions of libraries, and where this file has its functions."""
     saved = json.loads(text)
+    saved = upgraded(saved, saved.pop("format"))
     saved.pop("versions", None)
     if saved.get("origin"):
         saved["origin"].pop("line", None)
@@ -161,7 +152,6 @@ def stable(text: str) -> Any:
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
     """Every field that differs."""
     if isinstance(before, dict) and isinstance(after, dict):
-        before = {RENAMED.get(key, key): value for key, value in before.items()}
         for key in sorted({*before, *after}):
             if key not in before or key not in after:
                 yield f"{where}.{key}: only {'after' if key in after else 'before'}"

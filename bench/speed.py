@@ -156,18 +156,18 @@ class _Counting:
         self.draws: dict[str, int] = {}
         self.calls: dict[str, dict[str, Any]] = {}
 
-    def __getattr__(self, law: str) -> Callable[..., Any]:
+    def __getattr__(self, distribution: str) -> Callable[..., Any]:
         def draw(*args: Any, **kwargs: Any) -> Any:
-            drawn = getattr(self._rng, law)(*args, **kwargs)
-            self.draws[law] = self.draws.get(law, 0) + int(np.size(drawn))
-            self.calls[law] = {"args": args, **{k: v for k, v in kwargs.items() if k != "size"}}
+            drawn = getattr(self._rng, distribution)(*args, **kwargs)
+            self.draws[distribution] = self.draws.get(distribution, 0) + int(np.size(drawn))
+            self.calls[distribution] = {"args": args, **{k: v for k, v in kwargs.items() if k != "size"}}
             return drawn
 
         return draw
 
 
 def _noise(function: Callable[..., Any], sides: list[Side], block: int = 50_000) -> Callable[[], None]:
-    """A call in which NumPy draws, in arrays, as many numbers of each law as the runs of a point draw on average."""
+    """A call in which NumPy draws, in arrays, as many numbers of each distribution as the runs of a point do."""
     rng = np.random.default_rng(0)
     draws: list[tuple[Callable[..., Any], float]] = []
     for side, runs in _runs(sides):
@@ -175,9 +175,9 @@ def _noise(function: Callable[..., Any], sides: list[Side], block: int = 50_000)
         sample = 300
         for _ in range(sample):
             function(side[0], epsilon=EPSILON, rng=counting, **side[1])
-        for law, count in counting.draws.items():
-            given = dict(counting.calls[law])
-            draw = partial(getattr(rng, law), *given.pop("args"), **given)
+        for distribution, count in counting.draws.items():
+            given = dict(counting.calls[distribution])
+            draw = partial(getattr(rng, distribution), *given.pop("args"), **given)
             draws.append((draw, count / sample * runs))
 
     def all_of_it() -> None:

@@ -5,7 +5,7 @@ inputs on which the first k queries move one way and the next the other way, wit
 likelihood ratio picks: the largest mean of the bound certified at 95%, by integration over the threshold noise and
 the normal approximation of the bound, log(P1/P2) less 1.645 standard deviations.
 
-Once for independent runs, shared out in the best way, and once for twin runs, half as many pairs on the same noise:
+Once for independent runs, shared out in the best way, and once for paired runs, half as many pairs on the same noise:
 there the variance of the log ratio is (P(d1 only) + P(d2 only)) / (P1 P2) / pairs. Given the threshold noise, a query
 is answered alike on both inputs unless its noise falls between the two distances to the threshold.
 """
@@ -34,11 +34,11 @@ def main(runs: int = 1_000_000) -> None:
     words = ("up to length 10", "± of one run", "any length", "T", "length", "80% of ε0")
     print(f"{'runs':<12}{'ε0':>5}" + "".join(f"{word:>17}" for word in words))
     for epsilon in EPSILONS:
-        found: dict[str, list[tuple[float, float, float, int]]] = {"independent": [], "twins": []}
+        found: dict[str, list[tuple[float, float, float, int]]] = {"independent": [], "paired runs": []}
         for k, t, (a, b) in itertools.product(range(2, LONGEST), THRESHOLDS, ((2, 0), (0, 2))):
             joint = joint_chances([1] * (k + 1), [a] * k + [b], t, epsilon)
             found["independent"].append((*best_bound(joint.sum(axis=1), joint.sum(axis=0), runs), t, k + 1))
-            found["twins"].append((*best_twin_bound(joint, runs // 2), t, k + 1))
+            found["paired runs"].append((*best_paired_bound(joint, runs // 2), t, k + 1))
         for kind, rows in found.items():
             short = max(row for row in rows if row[3] <= 10)
             bound, _, threshold, length = max(rows)
@@ -94,7 +94,7 @@ def best_bound(p1: NDArray[np.float64], p2: NDArray[np.float64], runs: int) -> t
     return best
 
 
-def best_twin_bound(joint: NDArray[np.float64], pairs: int) -> tuple[float, float]:
+def best_paired_bound(joint: NDArray[np.float64], pairs: int) -> tuple[float, float]:
     """The same on pairs of runs that share their noise."""
     best = (-math.inf, 0.0)
     for table in (joint, joint.T):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
 import shlex
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def failure_repr(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]
     error = excinfo.value
     if not isinstance(error, (PrivacyViolation, RefuteDPError)):
         return None
-    ours = {str(Path(__file__)), str(Path(__file__).with_name("assertions.py"))}
+    ours = {str(Path(__file__)), inspect.getfile(assert_private)}
     if not any(str(entry.path) in ours for entry in excinfo.traceback):
         return None  # an error of RefuteDP that a test met in another way: its trace is worth seeing
     frames = [entry for entry in excinfo.traceback if Path(str(entry.path)) == item.path]

@@ -50,7 +50,7 @@ def test_the_attribute_must_hold_the_record():
         def __call__(self, data, rng):
             return 0
 
-    with pytest.raises(UsageError, match=r"__refutedp__ is a dict: it must be a refutedp\.adapted\.Own"):
+    with pytest.raises(UsageError, match=r"__refutedp__ is a dict: it must be a refutedp\.model\.adapted\.Own"):
         check(Odd())
 
 

@@ -111,7 +111,7 @@ def test_a_type_that_differs_from_run_to_run_is_said_and_looked_at():
         ({"significance": "5%"}, "significance='5%' must lie"),
         ({"method": "t-test"}, "method='t-test' must be one of 'allocation', 'fisher'"),
         ({"goal": "fame"}, "goal='fame' must be one of 'bound', 'speed'"),
-        ({"steer": True}, "steer=True must be one of 'needed', 'always', 'never'"),
+        ({"importance": True}, "importance=True must be one of 'needed', 'always', 'never'"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
         ({"jobs": 0}, "jobs=0 must be at least 1"),
         ({"lengths": ()}, "lengths=() is empty"),

@@ -14,7 +14,7 @@ import pytest
 from refutedp import PureDP, Verdict, check
 from refutedp.sampling.lifted.columns import array
 from refutedp.sampling.lifted.rewrite import branches, builtin, modules
-from refutedp.sampling.lifted.rewrite import rng_proxy as surfaces
+from refutedp.sampling.lifted.rewrite import rng_proxy as proxies
 from refutedp.sampling.lifted.trust import plain_calls as plain
 from refutedp.sampling.lifted.trust import state
 
@@ -123,14 +123,14 @@ def raise_for_unknown_keywords(monkeypatch):
     def unknown(self, name, more, named):
         raise TypeError(f"{name}() got an unexpected keyword argument")
 
-    monkeypatch.setattr(surfaces.Surface, "_unknown", unknown)
+    monkeypatch.setattr(proxies.RngProxy, "_unknown", unknown)
 
 
 def return_numpy_integers(monkeypatch):
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        return self._drawer.draw(surfaces.LAWS["integers"], self._bounds(low, high, endpoint), size)
+        return self._drawer.draw(proxies.DISTRIBUTIONS["integers"], self._bounds(low, high, endpoint), size)
 
-    monkeypatch.setattr(surfaces.GeneratorSurface, "integers", integers)
+    monkeypatch.setattr(proxies.GeneratorProxy, "integers", integers)
 
 
 def ignore_warnings(monkeypatch):

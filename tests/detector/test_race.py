@@ -7,7 +7,7 @@ import pytest
 from refutedp import check
 from refutedp.detector.profile import PROFILE_RUNS
 from refutedp.detector.race import _finalists, _Looked
-from refutedp.detector.rounds import HEATS, LAST_CONTENDERS, Contender, Finalist, distinct, still_racing
+from refutedp.detector.rounds import LAST_CONTENDERS, ROUNDS, Contender, Finalist, distinct, still_racing
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
@@ -40,8 +40,8 @@ def contender(score, x=10):
 
 
 def test_few_contenders_reach_the_last_heat():
-    finalists = [Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(HEATS[0][0])]
-    racing = still_racing(finalists, HEATS[1][0])
+    finalists = [Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(ROUNDS[0][0])]
+    racing = still_racing(finalists, ROUNDS[1][0])
     scores = [one.score for finalist in racing for one in finalist.contenders]
     assert len(scores) == LAST_CONTENDERS
     assert min(scores) >= max(one.score for finalist in finalists for one in finalist.contenders) - 2
@@ -58,13 +58,13 @@ def looked(number, *events):
 
 
 def test_events_that_cannot_catch_up_stay_behind():
-    leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, hope=2.2, ceiling=2.6)
-    rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, hope=2.1, ceiling=9.0)
-    outclassed = Scored(Equals(Length(), 3), 9000, 1500, False, score=1.7, hope=1.75, ceiling=1.85)
+    leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, optimistic_score=2.2, upper_bound=2.6)
+    rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, optimistic_score=2.1, upper_bound=9.0)
+    outclassed = Scored(Equals(Length(), 3), 9000, 1500, False, score=1.7, optimistic_score=1.75, upper_bound=1.85)
     pairs = [looked(0, leader, outclassed), looked(1, outclassed), looked(2, rare)]
-    racing = _finalists(pairs, least_ceiling=2.0)
+    racing = _finalists(pairs, needed_upper_bound=2.0)
     assert [(one.number, [c.found for c in one.contenders]) for one in racing] == [(0, [leader]), (2, [rare])]
-    assert [one.number for one in _finalists(pairs, least_ceiling=-math.inf)] == [0, 1, 2]
+    assert [one.number for one in _finalists(pairs, needed_upper_bound=-math.inf)] == [0, 1, 2]
 
 
 def test_the_search_runs_reported_are_those_made(monkeypatch):

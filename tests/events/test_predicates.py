@@ -91,7 +91,7 @@ def test_an_event_counts_what_its_sentence_says(event, plain):
     expected = [w for w in OUTPUTS if plain(w)]
     assert expected, "a case that never happens tests nothing"
     if isinstance(event, Interval) and isinstance(event.of, (Statistic,)):
-        # Dicts have numbers too; they are told apart in the plain reading above.
+        # Dicts have numbers too; they are distinguished in the plain reading above.
         outputs = encode([w for w in OUTPUTS if not isinstance(w, dict)])
     else:
         outputs = encode(OUTPUTS)

@@ -134,8 +134,8 @@ def test_a_magnitude_is_looked_at_only_where_it_says_something_new():
     signs = {"both": [-1.5, 2.0, math.nan], "positive": [0.0, 1.5, 2.0], "negative": [-3.0, -0.5]}
     looked = {name: Magnitude() in subtle_features(list(encode(values).groups)) for name, values in signs.items()}
     assert looked == {"both": True, "positive": False, "negative": False}
-    apart = [*encode([1.0, 2.0]).groups, *encode([-1.0, -2.0]).groups]
-    assert Magnitude() in subtle_features(apart)
+    unpaired = [*encode([1.0, 2.0]).groups, *encode([-1.0, -2.0]).groups]
+    assert Magnitude() in subtle_features(unpaired)
 
 
 def test_events_with_few_hits_are_scored_exactly_beside_many_of_their_family():
@@ -152,10 +152,10 @@ def test_ceilings_are_hardly_ever_too_low(rates):
     # Each fails with probability 0.001 at most, and so do more than 8 of 2000 with probability 0.0002.
     rng = np.random.default_rng(3)
     x, y = (rng.binomial(20_000, rate, 2000) for rate in rates)
-    ceilings = RatioScorer().ceiling(x, y, _HARDLY_EVER)
+    ceilings = RatioScorer().upper_bound(x, y, _HARDLY_EVER)
     assert np.count_nonzero(ceilings < math.log(rates[0] / rates[1])) <= 8
     assert (ceilings > RatioScorer().exact(x, y, 0.02)).all()
 
 
 def test_without_hits_on_the_other_side_there_is_no_ceiling():
-    assert RatioScorer().ceiling(np.array([5]), np.array([0]), 0.001).tolist() == [math.inf]
+    assert RatioScorer().upper_bound(np.array([5]), np.array([0]), 0.001).tolist() == [math.inf]

@@ -1,4 +1,7 @@
-"""Bets on steered runs: never worth more than one on average where the claim holds, whatever the plan; and bounds."""
+"""Bets on importance-sampled runs.
+
+Never worth more than one on average where the claim holds, whatever the plan; and bounds.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,27 @@ PARTS = np.array([0.01, 0.2, 0.5, 0.97])
 def worlds(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     """Outcomes of the noise: their probabilities, those under a plan, on which sides each is in the event; plain."""
     n = draw(st.integers(2, 8))
-    law, plan = (np.array(draw(st.lists(st.floats(1e-6, 1), min_size=n, max_size=n))) for _ in range(2))
+    distribution, plan = (np.array(draw(st.lists(st.floats(1e-6, 1), min_size=n, max_size=n))) for _ in range(2))
     first, second = (np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))) for _ in range(2))
-    return law / law.sum(), plan / plan.sum(), first, second, draw(st.sampled_from([0.2, 0.5, 0.8, 0.95]))
+    return (
+        distribution / distribution.sum(),
+        plan / plan.sum(),
+        first,
+        second,
+        draw(st.sampled_from([0.2, 0.5, 0.8, 0.95])),
+    )
 
 
 @given(worlds(), st.floats(0.2, 20))
 @settings(deadline=None, max_examples=200)
 def test_no_bet_is_worth_more_than_one_where_the_claim_holds(world, slope):
-    law, plan, first, second, plain = world
-    p1, p2 = law @ first, law @ second
+    distribution, plan, first, second, plain = world
+    p1, p2 = distribution @ first, distribution @ second
     line = Tangent(slope, max(p1 - slope * p2, 0.0))
-    mixed = plain * law + (1 - plain) * plan
+    mixed = plain * distribution + (1 - plain) * plan
     worth = np.zeros(len(PARTS))
-    for k in range(len(law)):
-        one = weigh_hits(law[k : k + 1] / mixed[k], first[k : k + 1], second[k : k + 1], plain)
+    for k in range(len(distribution)):
+        one = weigh_hits(distribution[k : k + 1] / mixed[k], first[k : k + 1], second[k : k + 1], plain)
         wealth = log_wealths(one, line, PARTS)
         assert np.isfinite(wealth).all()
         worth += mixed[k] * np.exp(wealth)
@@ -44,8 +53,8 @@ def test_no_bet_is_worth_more_than_one_where_the_claim_holds(world, slope):
 @given(worlds(), st.floats(0.2, 20), st.floats(0, 0.3))
 @settings(deadline=None, max_examples=100)
 def test_bins_of_weights_only_ever_lose(world, slope, intercept):
-    law, plan, first, second, plain = world
-    weights = law / (plain * law + (1 - plain) * plan)
+    distribution, plan, first, second, plain = world
+    weights = distribution / (plain * distribution + (1 - plain) * plan)
     line = Tangent(slope, intercept)
     stakes = PARTS / (slope / plain + intercept)
     payoffs = weights * (first - slope * second) - intercept
@@ -59,10 +68,10 @@ def test_bins_of_weights_only_ever_lose(world, slope, intercept):
 
 
 def sample(rng: np.random.Generator, pairs: int, ratio: float, plain: float = 0.5):
-    """A rare event of probability 0.001 on d2, `ratio` times as likely on d1, steered to half of the steered runs."""
+    """An event of probability 0.001 on d2, `ratio` times as likely on d1; half of the weighted runs are in it."""
     p2, cap = 0.001, 0.5
-    steered = rng.random(pairs) >= plain
-    inside = rng.random(pairs) < np.where(steered, cap, ratio * p2)
+    weighted = rng.random(pairs) >= plain
+    inside = rng.random(pairs) < np.where(weighted, cap, ratio * p2)
     likelier = np.where(inside, cap / (ratio * p2), (1 - cap) / (1 - ratio * p2))
     second = inside & (rng.random(pairs) < 1 / ratio)
     return weigh_hits(1 / (plain + (1 - plain) * likelier), inside, second, plain)

@@ -72,7 +72,7 @@ def test_records_include_the_empty_data_set_and_odd_values():
 @pytest.mark.parametrize(
     ("adjacency", "d1", "d2", "says"),
     [
-        (ALL_DIFFER, [1, 1, 1], [1, 1, 3], "at position 2 the inputs are 1 and 3, 2 apart, more than 1"),
+        (ALL_DIFFER, [1, 1, 1], [1, 1, 3], "at position 2 the inputs are 1 and 3, which differ by more than 1"),
         (ALL_DIFFER, [1, 1], [1, 1, 1], "2 and 3 queries"),
         (ALL_DIFFER, ["a"], ["b"], "not both lists of numbers"),
         (ALL_DIFFER, [1, math.nan], [1, 1], "at position 1 there is a nan"),

@@ -1,4 +1,4 @@
-"""Each mechanism of the catalogue under its own claim: bugs are refuted, correct twins are not."""
+"""Each mechanism of the catalogue under its own claim: bugs are refuted, correct paired runs are not."""
 
 import math
 

@@ -11,13 +11,13 @@ from refutedp.reproduce.truth import best_on_pair, wins
 RUNS = 20_000
 
 
-@pytest.mark.parametrize(("law", "draw"), [("laplace", "laplace"), ("exponential", "exponential")])
-def test_chances_of_winning(law, draw):
+@pytest.mark.parametrize(("distribution", "draw"), [("laplace", "laplace"), ("exponential", "exponential")])
+def test_chances_of_winning(distribution, draw):
     queries = [1.0, 0.0, 2.0, 1.0]
     rng = np.random.default_rng(0)
     noisy = np.array(queries) + getattr(rng, draw)(scale=2.0, size=(200_000, 4))
     seen = np.bincount(noisy.argmax(axis=1), minlength=4) / 200_000
-    chances = wins(queries, 2.0, law)
+    chances = wins(queries, 2.0, distribution)
     assert chances.sum() == pytest.approx(1.0, abs=1e-6)
     # Five standard errors of a frequency over 200,000 runs.
     assert np.max(np.abs(seen - chances)) < 5 * 0.5 / math.sqrt(200_000)

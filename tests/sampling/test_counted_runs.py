@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sampling.twin_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
+from tests.sampling.paired_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
 
 from refutedp.events.features.basic import Length, Value
 from refutedp.events.predicates import Equals, Interval
@@ -87,4 +87,4 @@ def test_a_mechanism_that_cannot_be_lifted_is_counted_by_plain_calls_unless_that
     (counts,) = here.count((event,), 400, 0.5, np.random.SeedSequence(0))
     assert counts.n_x + counts.n_y == 400
     with pytest.raises(CannotLift):
-        here.made_firm(exact=False).count((event,), 400, 0.5, np.random.SeedSequence(0))
+        here.made_strict(exact=False).count((event,), 400, 0.5, np.random.SeedSequence(0))

@@ -12,7 +12,7 @@ MOST = 8
 
 
 def number_pairs(step: float, low: float | None, high: float | None, *, whole: bool = False) -> list[Pair]:
-    """Single numbers `step` apart: around zero, and at the ends of the range.
+    """Single numbers that differ by `step`: around zero, and at the ends of the range.
 
     >>> [(pair.d1, pair.d2) for pair in number_pairs(1, 0, 10, whole=True)]
     [(0, 1), (9, 10)]
@@ -22,7 +22,7 @@ def number_pairs(step: float, low: float | None, high: float | None, *, whole: b
     pairs = []
     for start in starts:
         if (low is None or start >= low) and (high is None or start + step <= high):
-            pairs.append(Pair(kind(start), kind(start + step), "one step apart"))
+            pairs.append(Pair(kind(start), kind(start + step), "one step more"))
     return _distinct(pairs)
 
 

@@ -38,7 +38,7 @@ _WHOLE = (0, 1, -1, 100)
 def from_opendp(
     measurement: Any, d_in: float | None = None, *, pairs: Any = None, name: str = "OpenDP measurement"
 ) -> Adapted:
-    """The measurement as a mechanism that claims what its privacy map says for inputs `d_in` apart.
+    """The measurement as a mechanism that claims what its privacy map says for inputs at distance `d_in`.
 
     `d_in` is 1 unless given (2 for data sets of fixed size under the symmetric distance, where one record changes).
 

@@ -12,10 +12,11 @@ from typing import Any, Unpack
 from refutedp.api.load import load_mechanism
 from refutedp.api.progress import reporting
 from refutedp.api.saved.to_json import event_from_builtins, load
-from refutedp.detector.confirm import confirm, steering_for
+from refutedp.detector.confirm import confirm
+from refutedp.detector.confirmations import Paired, confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
-from refutedp.detector.plan import may_steer
+from refutedp.detector.plan import planned
 from refutedp.detector.prepare import TRIAL_RUNS, known_lifts
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
@@ -33,7 +34,7 @@ from refutedp.sampling.runner import Runner, fastest
 
 LOOK_RUNS = 20_000
 
-_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "steered", "apart", "tangent")
+_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "confirmation", "tangent")
 
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
@@ -78,18 +79,17 @@ def recheck(
     event: Mapping[str, Any],
     args: Mapping[str, Any] | None = None,
     share: float = 0.5,
-    steered: bool = False,
-    apart: bool = False,
+    confirmation: str | None = None,
     tangent: tuple[float, float] | None = None,
     settings: Settings | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Test one known counterexample on fresh runs, its parts written out; `Result.to_pytest` writes calls of it.
 
-    The event is the data of a saved one, said to be likelier on `d1`; `share` is the part of the runs that go there,
-    unless they are twins; with `steered` their noise is steered towards the event, and with `apart` too each of them
-    is of one side only. `tangent` is the line of the claim's bound that the test aims at, slope and intercept;
-    without it, a few runs tell which.
+    The event is the data of a saved one, said to be likelier on `d1`. `confirmation` is how fresh runs are made and
+    judged: "paired" (unless the settings or the claim forbid that), "allocation", of which `share` go to d1,
+    "importance" or "unpaired importance". `tangent` is the line of the claim's bound that the test aims at, slope
+    and intercept; without it, a few runs tell which.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -105,11 +105,12 @@ def recheck(
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
     pair = Pair(d1, d2, "given", arguments)
-    twins = chosen.twins and chosen.method != "fisher" and is_ratio(agreed)
-    none = Counts(0, 0, 0, 0, both=0 if twins else None)
+    pairs = chosen.paired and chosen.method != "fisher" and is_ratio(agreed)
+    name = confirmation or ("paired" if pairs else "allocation")
+    none = Counts(0, 0, 0, 0, both=0 if name == "paired" else None)
     found = event_from_builtins(event)
     line = None if tangent is None else Tangent(*tangent)
-    candidate = Candidate(pair, found, share, 0.0, none, line, twins=twins, steered=steered, apart=apart)
+    candidate = Candidate(pair, found, named(name, share), 0.0, none, line)
     return _again(described, candidate, agreed, "as given", chosen)
 
 
@@ -168,12 +169,11 @@ def _once(
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift, known=known)
     other = 2 * TRIAL_RUNS + (0 if known is None else known.calls)
     candidate, looked = _aimed(runner, candidate, claim, settings)
-    candidate = _as_asked(candidate, runner, settings)
-    how = steering_for(runner, candidate, claim, settings)
-    evidence = confirm(runner, candidate, claim, settings, report, how)
+    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, settings)
+    evidence = confirm(runner, candidate, claim, settings, report)
     confirm_runs = evidence.counts.n_x + evidence.counts.n_y
     try:
-        examination = cross_examine(runner, evidence, claim, settings, report, how)
+        examination = cross_examine(runner, evidence, claim, settings, report)
     except Contradicted as trouble:
         raise trouble.after(confirm_runs + other + looked) from None
     other += looked + (0 if examination is None else examination.calls)
@@ -198,20 +198,17 @@ def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Setting
     if candidate.tangent is not None or is_ratio(claim):
         return candidate, 0
     (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
-    line = choose_tangent(claim, *search_rates(counts), candidate.share)
+    line = choose_tangent(claim, *search_rates(counts), candidate.confirmation.share)
     return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
 def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
-    """Twins and steered runs only where the settings, which may be new ones, and the mechanism allow them."""
-    twins = settings.twins and settings.method != "fisher" and runner.way == "lifted"
-    steered = candidate.steered and may_steer(runner, candidate, settings)
-    return replace(
-        candidate,
-        twins=candidate.twins and twins,
-        steered=steered,
-        apart=candidate.apart and steered,
-    )
+    """Paired runs only where the settings, which may be new ones, and the mechanism allow them."""
+    allowed = settings.paired and settings.method != "fisher" and runner.way == "lifted"
+    strategy = confirmation_of(candidate)
+    if allowed or not isinstance(strategy, Paired):
+        return candidate
+    return replace(candidate, confirmation=strategy.by_plain_calls())
 
 
 def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from refutedp.api.check import CHECK_KEYWORDS
 from refutedp.api.progress import reporting
-from refutedp.detector.confirm import count_fresh, weigh
+from refutedp.detector.confirm import count_fresh
+from refutedp.detector.confirmations import weigh
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
 from refutedp.detector.prepare import Prepared, prepare

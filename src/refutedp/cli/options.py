@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from refutedp.cli.parse import AdjacencyName, EngineName, FloatLeaksName, GoalName, MethodName, SteerName, StopName
+from refutedp.cli.parse import (
+    AdjacencyName,
+    EngineName,
+    FloatLeaksName,
+    GoalName,
+    ImportanceName,
+    MethodName,
+    StopName,
+)
 
 TargetName = Annotated[
     str,
@@ -115,12 +123,12 @@ Scheduler = Annotated[
 Lift = Annotated[
     bool, typer.Option("--lift/--no-lift", help="Run many samples in one call where that is proven equal.")
 ]
-Twins = Annotated[
+Paired = Annotated[
     bool,
-    typer.Option("--twins/--no-twins", help="Confirm on pairs of runs with the same noise where that is sharper."),
+    typer.Option("--paired/--no-paired", help="Confirm on pairs of runs with the same noise where that is sharper."),
 ]
-Steer = Annotated[
-    SteerName,
+Importance = Annotated[
+    ImportanceName,
     typer.Option(help="Draw noise towards rare events, weighed: where plain runs show too little, wherever it pays."),
 ]
 FloatLeaks = Annotated[

@@ -49,7 +49,7 @@ class GoalName(enum.StrEnum):
     SPEED = "speed"
 
 
-class SteerName(enum.StrEnum):
+class ImportanceName(enum.StrEnum):
     """When to draw noise towards the event."""
 
     NEEDED = "needed"

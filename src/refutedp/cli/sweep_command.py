@@ -46,7 +46,7 @@ def sweep_command(
     engine: o.Engine = parse.EngineName.LOCAL,
     scheduler: o.Scheduler = None,
     lift: o.Lift = True,
-    twins: o.Twins = True,
+    paired: o.Paired = True,
     epsilon_name: o.EpsilonName = None,
     json: o.JsonPath = None,
     plot: o.PlotPath = None,
@@ -82,7 +82,7 @@ def sweep_command(
                 scheduler=scheduler,
                 lengths=tuple(length) if length else None,
                 lift=lift,
-                twins=twins,
+                paired=paired,
                 epsilon_name=epsilon_name,
                 progress=watch.update,
             )

@@ -3,7 +3,7 @@
 Lifted runs are an optimisation, and an optimisation may be wrong. A violation must hold up on plain calls: either
 they convict by themselves, or, where the event is too rare for that, the rates agree and the function repeats lifted
 runs in the event, and as many that are not, on the same draws. Where nothing was found, plain and lifted runs must be
-indistinguishable by the event that best tells a part of them apart. All numbers of calls are fixed.
+indistinguishable by the event that best distinguishes a part of them. All numbers of calls are fixed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from refutedp.detector.confirm import confirm
+from refutedp.detector.confirmations import Allocation, confirmation_of
 from refutedp.events.ranking import search_events
 from refutedp.hypothesis.claim_scoring import RatioClaimScorer
 from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper
@@ -62,29 +63,24 @@ def cross_examine(
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None],
-    how: Any = None,
 ) -> Examination | None:
     """Hear the function on a candidate that lifted runs have confirmed or not; None where no run was lifted.
 
-    `how` the confirmation runs were steered, if they were. Raises `Contradicted`.
+    Raises `Contradicted`.
     """
     if runner.way != "lifted" or evidence.fallback:
         return None
     if evidence.log_p_value > math.log(settings.significance):
         return _compare(runner, settings)
     brief = replace(settings, confirm_runs=min(CALLS, settings.confirm_runs), stop="early", method="allocation")
-    unpaired = _unpaired(evidence.candidate)
-    plain = confirm(runner.called_plainly(), unpaired, claim, brief, report, stream=EXAMINE_STREAM)
+    independent = replace(evidence.candidate, confirmation=Allocation())
+    plain = confirm(runner.called_plainly(), independent, claim, brief, report, stream=EXAMINE_STREAM)
     calls = plain.counts.n_x + plain.counts.n_y
     _require_equal_rates(plain, evidence)
     if plain.log_p_value <= math.log(settings.significance):
         return Examination(calls, plain)
-    repeated = _repeat(runner, evidence, settings, how)
+    repeated = _repeat(runner, evidence, settings)
     return Examination(calls + repeated, plain, repeated)
-
-
-def _unpaired(candidate: Candidate) -> Candidate:
-    return replace(candidate, share=0.5, twins=False, steered=False, apart=False)
 
 
 def _require_equal_rates(plain: Evidence, evidence: Evidence) -> None:
@@ -92,10 +88,10 @@ def _require_equal_rates(plain: Evidence, evidence: Evidence) -> None:
     sides = ((plain.counts.x, plain.counts.n_x), (plain.counts.y, plain.counts.n_y))
     lifted = ((evidence.counts.x, evidence.counts.n_x), (evidence.counts.y, evidence.counts.n_y))
     for side, ((hits, calls), (others, runs)) in enumerate(zip(sides, lifted, strict=True)):
-        if evidence.steered is None:
+        if evidence.estimates is None:
             differ = differ_surely(hits, calls, others, runs)
         else:
-            differ = _differs_from(hits, calls, evidence.steered.rates[side], evidence.steered.errors[side])
+            differ = _differs_from(hits, calls, evidence.estimates.rates[side], evidence.estimates.errors[side])
         if differ:
             told = (
                 f"{hits:,} of {calls:,} plain calls on d{side + 1}, and in {evidence.rates[side]:.4%} of lifted runs"
@@ -122,7 +118,7 @@ def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
     return min(upper, lower) + math.log(2) <= _LEVEL
 
 
-def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) -> int:
+def _repeat(runner: Runner, evidence: Evidence, settings: Settings) -> int:
     """Let the function repeat runs of the lift on the same draws; how many."""
     from refutedp.sampling.lifted import CannotLift
     from refutedp.sampling.lifted.trust.witness import hear_runs
@@ -136,7 +132,7 @@ def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) ->
             return 0  # Such runs are plain calls already.
         size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in runner.lifts))
         while made < most and hits[0] < REPEATED:
-            noise = _noise(size, how, rng)
+            noise = _noise(size, evidence.candidate, rng)
             room = REPEATED - hits[0]
             heard = hear_runs(
                 runner.lifts, runner.mechanism, (pair.d1, pair.d2), pair.arguments, evidence.event, noise, rng, room
@@ -152,13 +148,12 @@ def _repeat(runner: Runner, evidence: Evidence, settings: Settings, how: Any) ->
     return repeated
 
 
-def _noise(size: int, how: Any, rng: np.random.Generator) -> SharedNoise:
-    from refutedp.sampling.lifted.noise.importance_noise import SteeredNoise
+def _noise(size: int, candidate: Candidate, rng: np.random.Generator) -> SharedNoise:
+    from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise
     from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
-    if how is None:
-        return SharedNoise(size)
-    return SteeredNoise(size, getattr(how.plan, "towards", how.plan), rng)
+    plan = confirmation_of(candidate).noise_plan
+    return SharedNoise(size) if plan is None else ImportanceNoise(size, plan, rng)
 
 
 def _compare(runner: Runner, settings: Settings) -> Examination:
@@ -182,9 +177,9 @@ def _compare(runner: Runner, settings: Settings) -> Examination:
 
 
 def _require_alike(chosen: Outputs, chosen_lifted: Outputs, tested: Outputs, lifted: Outputs, name: str) -> None:
-    """The event that best tells the first plain calls from as many lifted runs must not tell the others apart."""
+    """The event that best tells the first plain calls from as many lifted runs must not distinguish the others."""
     scorer = RatioClaimScorer(0.0)
-    found = search_events(chosen, chosen_lifted, (), scorer=scorer, significance=0.05, pairs=1, keep=1, hopeful=0)
+    found = search_events(chosen, chosen_lifted, (), scorer=scorer, significance=0.05, pairs=1, keep=1, optimists=0)
     for scored in found.best:
         x, y = count_hits(scored.event, tested), count_hits(scored.event, lifted)
         if differ_surely(x, tested.size, y, lifted.size):

@@ -169,11 +169,11 @@ def _test(
     candidate: Candidate, runner: Runner, claim: Claim, settings: Settings, report: Callable[[Progress], None]
 ) -> _Tested:
     aimed = aim(runner, candidate, claim, settings, report)
-    evidence = confirm(aimed.runner, aimed.candidate, claim, settings, report, aimed.steering)
+    evidence = confirm(aimed.runner, aimed.candidate, claim, settings, report)
     verdict = verdict_of(evidence, settings)
     tested = _Tested(aimed.runner, evidence, None, verdict, aimed.runs)
     try:
-        examination = cross_examine(aimed.runner, evidence, claim, settings, report, aimed.steering)
+        examination = cross_examine(aimed.runner, evidence, claim, settings, report)
     except Contradicted as trouble:
         raise trouble.after(tested.aimed + tested.confirm_runs) from None
     return replace(tested, examination=examination)

@@ -1,8 +1,8 @@
-"""Decide whether the runs that confirm a candidate are steered, and where to.
+"""Decide whether the runs that confirm a candidate are importance-sampled, and where to.
 
-They are where plain runs would not convict within the budget and steered ones would; where the fastest conviction is
-wanted; and, with `steer="always"`, where a part of the ratio would stay unproven for want of hits on the rarer side.
-Then the end of a half-line moves to where the claim breaks most clearly.
+They are where plain runs would not convict within the budget and importance-sampled ones would; where the fastest
+conviction is wanted; and, with `importance="always"`, where a part of the ratio would stay unproven for want of hits
+on the rarer side. Then the end of a half-line moves to where the claim breaks most clearly.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, confirmation_of
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
-from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, Steering, line_of, pilots
-from refutedp.detector.plan_unpaired import ApartSteering, apart
+from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots
+from refutedp.detector.plan_unpaired import unpaired
 from refutedp.events.features.leaks import reads_digits
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.betting.weighted import start_weighted
 from refutedp.hypothesis.claim_test import is_ratio
-from refutedp.hypothesis.tests import paired as twins
+from refutedp.hypothesis.tests import paired as paired
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
@@ -34,21 +35,20 @@ _SLACK = 1.5
 RARE = 0.02
 """Events more likely than this on the rarer side are seen often enough in plain runs."""
 HIDDEN = 0.005
-"""The part of the log ratio that must stay unproven by plain runs before steered ones are tried."""
+"""The part of the log ratio that must stay unproven by plain runs before importance-sampled ones are tried."""
 _BETWEEN = (0.0, 0.5, 0.75)
 """Where lines to aim at lie between the bound of plain runs and the ratio that the pilot saw."""
 USUAL_PILOTS = 2 * AIMS + 2
 SHARPER = 1.004
-"""How much larger the bound of steered runs must promise to be: plain counts are easier to follow."""
+"""How much larger the bound of importance-sampled runs must promise to be: plain counts are easier to follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aimed:
-    """What to confirm, and how to steer its runs; no steering where plain ones will do, or nothing would."""
+    """What to confirm, and by which strategy, which is part of the candidate."""
 
     runner: Runner
     candidate: Candidate
-    steering: Steering | ApartSteering | None = None
     runs: int = 0
     """Runs that the pilots took, on both sides."""
 
@@ -62,7 +62,7 @@ def aim(
 ) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
     plain = Aimed(runner, candidate)
-    if not may_steer(runner, candidate, settings):
+    if not may_weigh(runner, candidate, settings):
         return plain
     counted = _Pilots(report)
     try:
@@ -75,16 +75,33 @@ def aim(
 def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
     if settings.goal == "speed" or not is_ratio(claim):
         return _to_convict(plain, claim, settings, tick)
-    return _to_sharpen(plain, claim, settings, tick) if settings.steer == "always" else plain
+    return _to_sharpen(plain, claim, settings, tick) if settings.importance == "always" else plain
 
 
-def may_steer(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
-    """Whether the settings and the mechanism allow it, and steered noise can speak of the event at all.
+def may_weigh(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
+    """Whether the settings and the mechanism allow it, and importance-sampled noise can speak of the event at all.
 
-    It has the law of NumPy's noise, not its last digits.
+    It has the distribution of NumPy's noise, not its last digits.
     """
-    allowed = settings.steer != "never" and settings.stop == "early" and settings.method != "fisher"
+    allowed = settings.importance != "never" and settings.stop == "early" and settings.method != "fisher"
     return allowed and runner.way == "lifted" and not reads_digits(candidate.event)
+
+
+def planned(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
+    """The candidate with a plan, if its strategy wants one; where none can be made, with another strategy."""
+    strategy = confirmation_of(candidate)
+    if not isinstance(strategy, ImportanceSampled):
+        return candidate
+    if not may_weigh(runner, candidate, settings):
+        return replace(candidate, confirmation=strategy.otherwise)
+    try:
+        piloted = pilots(runner, candidate, claim, settings)
+    except CannotLift:
+        piloted = None
+    if piloted is None:
+        return replace(candidate, confirmation=strategy.otherwise)
+    plan = (unpaired(piloted) if isinstance(strategy, UnpairedImportanceSampled) else None) or piloted.pairs()
+    return replace(candidate, confirmation=replace(strategy, plan=plan))
 
 
 class _Pilots:
@@ -101,7 +118,7 @@ class _Pilots:
 
 
 def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
-    """Steered, if plain runs would not do within the budget, or speed is wanted, and steered ones would."""
+    """Importance-sampled, where plain runs would not convict within the budget, or not soonest, and these would."""
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
@@ -110,14 +127,15 @@ def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
     if piloted is None:
         return plain
     budget = 2 * settings.confirm_runs / (math.log(1 / settings.significance) + _SLACK)
-    pairs, other = piloted.pairs(), apart(piloted)
+    pairs, other = piloted.pairs(), unpaired(piloted)
     # Once they have convicted, pairs go on to certify a little more.
     enough = settings.goal == "bound" and pairs.runs_needed <= budget
     found = pairs if other is None or enough or pairs.runs_needed <= other.runs_needed else other
     if found.runs_needed > _HOPE * budget:
         return plain
-    steered = replace(moved, share=found.share, tangent=found.line, steered=True, apart=found is other)
-    return Aimed(runner, steered, found)
+    kind = UnpairedImportanceSampled if found is other else ImportanceSampled
+    strategy = kind(found, confirmation_of(plain.candidate))
+    return Aimed(runner, replace(moved, confirmation=strategy, tangent=found.line))
 
 
 def _moved(
@@ -126,7 +144,7 @@ def _moved(
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
     Besides, a plan to start with. On plain runs luck decides which tail that is and which
-    input is the likelier there. So both tails are steered to and seen from both inputs.
+    input is the likelier there. So both tails are drawn to and seen from both inputs.
     """
     event = candidate.event
     if not isinstance(event, Interval):
@@ -144,31 +162,32 @@ def _moved(
 
 
 def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
-    """Steered, if that certifies a larger ratio of a rare event that seems to break the claim."""
+    """Importance-sampled, if that certifies a larger ratio of a rare event that seems to break the claim."""
     runner, candidate = plain.runner, plain.candidate
     told = _scaled(candidate.search, settings.confirm_runs)
     if not _leaves_much(told, claim, settings):
         return plain
     line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
-    candidate = replace(candidate, share=0.5, tangent=line, steered=True)
+    candidate = replace(candidate, tangent=line)
     piloted = pilots(runner, candidate, claim, settings, tick=tick)
     if piloted is None:
         return plain
     found = _sharpest(piloted.pairs(), settings)
-    steered = [(found, candidate.event)]
+    weighted = [(found, candidate.event)]
     beyond = _further(runner, candidate.event, found, settings, tick)
     if beyond is not None:
         further_out = replace(candidate, event=beyond.event, tangent=found.line)
         moved = pilots(runner, further_out, claim, settings, beyond.plan, tick)
         if moved is not None:
-            steered.append((_sharpest(moved.pairs(), settings), beyond.event))
-    best, event = max(steered, key=lambda one: _bound_of(one[0], settings))
+            weighted.append((_sharpest(moved.pairs(), settings), beyond.event))
+    best, event = max(weighted, key=lambda one: _bound_of(one[0], settings))
     if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain
-    return Aimed(runner, replace(candidate, event=event, tangent=best.line), best)
+    strategy = ImportanceSampled(best, confirmation_of(plain.candidate))
+    return Aimed(runner, replace(candidate, event=event, tangent=best.line, confirmation=strategy))
 
 
-def _sharpest(found: Steering, settings: Settings) -> Steering:
+def _sharpest(found: ImportancePlan, settings: Settings) -> ImportancePlan:
     """The same plan with the line and the plain part that promise the largest bound, if the last pilot is right.
 
     The runs of the search may flatter, and stakes against a ratio larger than the real one win nothing. So the lines
@@ -191,7 +210,7 @@ def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
 
 
 def _further(
-    runner: Runner, event: object, found: Steering, settings: Settings, tick: Callable[[int], None]
+    runner: Runner, event: object, found: ImportancePlan, settings: Settings, tick: Callable[[int], None]
 ) -> HalfLine | None:
     """A better half-line in the event's own tail, if the event is one and there is a better one."""
     if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
@@ -203,24 +222,24 @@ def _further(
 
 
 def _plain_bound(counts: Counts, settings: Settings) -> float:
-    return twins.rough_bound(counts, settings.significance)
+    return paired.rough_bound(counts, settings.significance)
 
 
-def _bound_of(found: Steering, settings: Settings) -> float:
+def _bound_of(found: ImportancePlan, settings: Settings) -> float:
     """What the confirmation runs would certify, if they were as the last pilot."""
     expected = start_weighted(found.line, found.pilot).update(found.pilot.scaled(settings.confirm_runs))
     return expected.epsilon_lower_bound(1 - settings.significance)
 
 
-def _told_by(found: Steering, settings: Settings) -> Counts:
-    """What as many plain twins would show, if the last pilot is right."""
+def _told_by(found: ImportancePlan, settings: Settings) -> Counts:
+    """What as many plain paired runs would show, if the last pilot is right."""
     n = settings.confirm_runs
     x, y, both = (round(n * rate) for rate in (*found.pilot.rates, found.pilot.both))
     return Counts(x, y, n, n, both=min(both, x, y))
 
 
 def _scaled(counts: Counts, runs: int) -> Counts:
-    """What the confirmation runs would show, if they were as the runs of the search; twins, for simplicity."""
+    """What the confirmation runs would show, if they were as the runs of the search; paired runs, for simplicity."""
     x, y = (round(hits * runs / max(n, 1)) for hits, n in ((counts.x, counts.n_x), (counts.y, counts.n_y)))
     both = 0 if counts.both is None else round(counts.both * runs / max(counts.n_x, 1))
     return Counts(x, y, runs, runs, both=min(both, x, y))

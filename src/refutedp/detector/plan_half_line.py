@@ -1,4 +1,4 @@
-"""Find the half-line into a tail where a claim breaks most clearly, by pilots steered ever further towards it."""
+"""Find the half-line into a tail where a claim breaks most clearly, by pilots drawn ever further towards it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits
 from refutedp.model.settings import Settings
 from refutedp.model.streams import AIM_STREAM, child
-from refutedp.sampling.lifted.noise.importance_noise import Plan, SteeredNoise
+from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.paired_runs import values_on
 from refutedp.sampling.runner import Runner
 
@@ -33,7 +33,7 @@ LEVELS = tuple(float(level) for level in np.geomspace(0.98, 2e-4, 48))
 ENOUGH = 25
 """Hits from which a half-line can be judged."""
 _COMMON = 0.5
-"""What happens more often need not be steered to."""
+"""What happens more often need not be drawn to."""
 _PLAIN, _PARTS = 0.8, (0.05, 0.1, 0.2, 0.4, 0.8)
 _DOUBT = 2.0
 """Standard errors by which the best of many half-lines may owe its rank to luck."""
@@ -52,7 +52,7 @@ class HalfLine:
 
     @property
     def plan(self) -> Plan:
-        """How to steer there."""
+        """How to draw noise for there."""
         return self.pilot.plan(self.line)
 
 
@@ -69,7 +69,7 @@ def aim_at(
     plan, best = NO_PLAN, None
     for number in range(AIMS):
         rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), number))
-        noise = SteeredNoise(size_of(runner, settings), plan, rng)
+        noise = ImportanceNoise(size_of(runner, settings), plan, rng)
         sides = values_on(runner.lifts, event.of, noise, rng)
         tick(noise.n)
         if not plan.tables:
@@ -98,16 +98,19 @@ def further(
     settings: Settings,
     tick: Callable[[int], None],
 ) -> HalfLine | None:
-    """The best half-line into the tail that a plan steers to already, the likelier input being known: one pilot."""
+    """The best half-line into the tail that a plan draws by importance to already, the likelier input being known.
+
+    One pilot.
+    """
     rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), AIMS))
-    noise = SteeredNoise(size_of(runner, settings), plan, rng)
+    noise = ImportanceNoise(size_of(runner, settings), plan, rng)
     sides = values_on(runner.lifts, event.of, noise, rng)
     tick(noise.n)
     return _best(event, upper, noise, sides, line, (False,))
 
 
 def _best(
-    event: Interval, upper: bool, noise: SteeredNoise, sides: list[Floats], line: Tangent, ways: Sequence[bool]
+    event: Interval, upper: bool, noise: ImportanceNoise, sides: list[Floats], line: Tangent, ways: Sequence[bool]
 ) -> HalfLine | None:
     found = []
     for half in _half_lines(event, sides, upper, LEVELS):

@@ -1,8 +1,9 @@
-"""Make a plan that steers the noise of lifted runs towards an event, by short pilots.
+"""Make a plan that draws by importance the noise of lifted runs towards an event, by short pilots.
 
 An event of probability 1e-4 happens in one of ten thousand plain runs, and most of them say nothing. Lifted runs know
-the law of every draw, so they can be drawn where the event happens, and weighed (`sampling.lifted.steered`). Each
-pilot draws by the plan that the one before it made. Whatever they choose is fixed before the first confirmation run.
+the distribution of every draw, so they can be drawn where the event happens, and weighed
+(`sampling.lifted.importance-sampled`). Each pilot draws by the plan that the one before it made. Whatever they choose
+is fixed before the first confirmation run.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from refutedp.model.importance import WeightedHits, weigh_hits
 from refutedp.model.records import Candidate, Event
 from refutedp.model.settings import Settings
 from refutedp.model.streams import PLAN_STREAM, child
-from refutedp.sampling.lifted.noise.importance_noise import Plan, SteeredNoise, effective, plan_for
+from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
 from refutedp.sampling.lifted.noise.paired_runs import plain_hits
 from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.runner import Runner
@@ -35,7 +36,7 @@ PILOT, SMALLEST_PILOT = 100_000, 10_000
 PLAINS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Parts of the confirmation runs that may be left plain: the more, the lighter the heaviest weight."""
 PLAIN_IN_PILOTS = 0.2
-"""Pilots prove nothing, so most of their runs are steered."""
+"""Pilots prove nothing, so most of their runs are importance-sampled."""
 FEWEST = 3
 """Hits from which a plan can be made."""
 SETTLED = 1000
@@ -45,8 +46,8 @@ NO_PLAN = Plan({}, plain=1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Steering:
-    """How to steer, the line that the stakes are chosen for, and a pilot that says what to expect."""
+class ImportancePlan:
+    """How to draw noise for, the line that the stakes are chosen for, and a pilot that says what to expect."""
 
     plan: Plan
     line: Tangent
@@ -64,6 +65,11 @@ class Steering:
         return 0.5
 
     @property
+    def towards_event(self) -> Plan:
+        """How noise is drawn towards the event."""
+        return self.plan
+
+    @property
     def rates(self) -> tuple[float, float]:
         """What the pilot says of P1 and P2."""
         return self.pilot.rates
@@ -74,19 +80,19 @@ class Steering:
 
     def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[WeightedHits]:
         """So many runs of both sides together."""
-        return Task(runner.steered, (event, self.plan, runs // 2, seeds), runner.what)
+        return Task(runner.weighted, (event, self.plan, runs // 2, seeds), runner.what)
 
-    def against(self, line: Tangent) -> Steering:
+    def against(self, line: Tangent) -> ImportancePlan:
         """The same plan aimed at another line, with the part of the runs left plain that serves there."""
         expected = max((self.pilot.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
-        return Steering(replace(self.plan, plain=expected.plain), line, expected)
+        return ImportancePlan(replace(self.plan, plain=expected.plain), line, expected)
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """Runs on some noise, and which of them lie in the event on either side."""
 
-    noise: SteeredNoise
+    noise: ImportanceNoise
     first: Mask
     second: Mask
 
@@ -112,14 +118,14 @@ class Piloted:
     line: Tangent
     last: tuple[Pilot, Pilot]
 
-    def pairs(self) -> Steering:
-        """How to steer pairs of runs."""
+    def pairs(self) -> ImportancePlan:
+        """How to draw noise for pairs of runs."""
         one, other = self.last
-        return Steering(self.plan, self.line, one.hits + other.hits).against(self.line)
+        return ImportancePlan(self.plan, self.line, one.hits + other.hits).against(self.line)
 
 
 def _silent(_: int) -> None:
-    """Nobody wants to know that a pilot is done."""
+    """Progress callback that does nothing."""
 
 
 def pilots(
@@ -132,7 +138,7 @@ def pilots(
 ) -> Piloted | None:
     """A plan for the candidate's event, from pilots of its own; None when the event is too rare to be seen.
 
-    The first pilot is steered by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
+    The first pilot is drawn by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
     """
     line, size = line_of(candidate, claim), size_of(runner, settings)
 
@@ -156,9 +162,9 @@ def pilots(
 
 
 def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
-    """A pilot on noise steered by a plan."""
+    """A pilot on noise drawn by a plan."""
     rng = np.random.default_rng(seeds)
-    noise = SteeredNoise(size, plan, rng)
+    noise = ImportanceNoise(size, plan, rng)
     return Pilot(noise, *plain_hits(runner.lifts, event, noise, rng))
 
 

@@ -1,7 +1,7 @@
 """Plan runs that are each of one side only: towards the event on d1, away from it on d2.
 
 Pairs of runs on the same noise bear plans that are only roughly right. Where draws alone tell rather well whether
-a run is in the event, runs apart need fewer: d2 runs where the claim says that the event should have happened
+a run is in the event, unpaired runs need fewer: d2 runs where the claim says that the event should have happened
 more often, and keeps clear of what everybody expects. Both ways are judged by the same pilots.
 """
 
@@ -13,26 +13,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from refutedp.detector.plan_importance import Pilot, Piloted
-from refutedp.hypothesis.betting.unpaired_bets import ApartProcess, best_stake, start_apart
+from refutedp.hypothesis.betting.unpaired_bets import UnpairedProcess, best_stake, start_unpaired
 from refutedp.model.claims import Tangent
-from refutedp.model.importance_unpaired import ApartHits, weigh_first, weigh_second
+from refutedp.model.importance_unpaired import UnpairedHits, weigh_first, weigh_second
 from refutedp.model.records import Event
+from refutedp.sampling.lifted.noise.importance_noise import Plan
 from refutedp.sampling.lifted.noise.regions import Region, ratios, region_of
-from refutedp.sampling.lifted.noise.unpaired import ApartPlan
+from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.runner import Runner
 
 PLAIN = 0.05
-"""The part of the runs on d1 that is not steered."""
+"""The part of the runs on d1 that is not importance-sampled."""
 ENOUGH = 100
 """Hits in a pilot from which a region can be told: to be drawn in, on d1, or else kept away from, on d2."""
 
 
 @dataclass(frozen=True, slots=True)
-class ApartSteering:
-    """How to steer, the line that the stake is chosen for, and what the pilots say of it."""
+class UnpairedImportancePlan:
+    """How to draw noise for, the line that the stake is chosen for, and what the pilots say of it."""
 
-    plan: ApartPlan
+    plan: UnpairedPlan
     line: Tangent
     stake: tuple[float, float]
     grown: float
@@ -48,16 +49,21 @@ class ApartSteering:
         """The part of the runs that go to d1."""
         return self.plan.share
 
-    def start(self, line: Tangent) -> ApartProcess:
+    @property
+    def towards_event(self) -> Plan:
+        """How noise is drawn towards the event, on d1."""
+        return self.plan.towards
+
+    def start(self, line: Tangent) -> UnpairedProcess:
         """The evidence against a line before the first run."""
-        return start_apart(line, self.plan.towards.plain, self.plan.share, self.stake)
+        return start_unpaired(line, self.plan.towards.plain, self.plan.share, self.stake)
 
-    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[ApartHits]:
+    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[UnpairedHits]:
         """So many runs of both sides together."""
-        return Task(runner.apart, (event, self.plan, runs, seeds), runner.what)
+        return Task(runner.unpaired, (event, self.plan, runs, seeds), runner.what)
 
 
-def apart(piloted: Piloted) -> ApartSteering | None:
+def unpaired(piloted: Piloted) -> UnpairedImportancePlan | None:
     """Planned by one of the last pilots, judged by the other; None when they have too few hits on d1."""
     made, judge = piloted.last
     if min(int(pilot.first.sum()) for pilot in piloted.last) < ENOUGH:
@@ -65,13 +71,15 @@ def apart(piloted: Piloted) -> ApartSteering | None:
     weights = made.noise.weights
     towards = region_of(made.noise, weights * made.first).plan(PLAIN)
     away = region_of(made.noise, weights * made.second) if made.second.sum() >= ENOUGH else Region({})
-    unshared = ApartPlan(towards, away, 0.5)
+    unshared = UnpairedPlan(towards, away, 0.5)
     first, second = expected(judge, unshared)
     grown, share, stake = best_stake(first, second, piloted.line)
-    return ApartSteering(ApartPlan(towards, away, share), piloted.line, stake, grown, (first + second).rates)
+    return UnpairedImportancePlan(
+        UnpairedPlan(towards, away, share), piloted.line, stake, grown, (first + second).rates
+    )
 
 
-def expected(pilot: Pilot, plan: ApartPlan) -> tuple[ApartHits, ApartHits]:
+def expected(pilot: Pilot, plan: UnpairedPlan) -> tuple[UnpairedHits, UnpairedHits]:
     """What as many runs on d1 as the pilot has pairs, and as many on d2, would show on average."""
     stands_for, plain = pilot.noise.weights, plan.towards.plain
     weights = 1 / (plain + (1 - plain) * ratios(pilot.noise, plan.towards))

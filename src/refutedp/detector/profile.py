@@ -214,7 +214,7 @@ def _categories(part: _Part, first: _Side, second: _Side) -> tuple[Bin, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A category, True apart from 1."""
+    """A category; True is not 1."""
 
     label: str
     kind: str

@@ -2,7 +2,7 @@
 
 Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
 only the best pairs stay in the race. The main round spends the rest on runs of the pairs that are left. The last
-round ranks the best events of the best pairs anew with fresh runs (`heats.py`). Everything here may be peeked at and
+round ranks the best events of the best pairs anew with fresh runs (`rounds.py`). Everything here may be peeked at and
 repeated: confirmation is fresh.
 """
 
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from refutedp.detector.confirmations import Allocation, Paired
 from refutedp.detector.prepare import Prepared
-from refutedp.detector.rounds import HEATS, Finalist, Heats, distinct, pays_here
+from refutedp.detector.rounds import ROUNDS, Finalist, Rounds, distinct, pays_here
 from refutedp.events.features.offered import Feature, rounding_features, subtle_features
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
 from refutedp.events.sameness import nearly_all
@@ -43,7 +44,7 @@ PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
 RACERS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
-HOPEFULS = 12
+MOST_OPTIMISTIC = 12
 """Events of a pair that come along though only time will tell."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
@@ -101,8 +102,8 @@ class _Looked:
         return self.search.best[0].score if self.search.best else -math.inf
 
     @property
-    def hope(self) -> float:
-        return max((scored.hope for scored in self.search.best), default=-math.inf)
+    def optimistic_score(self) -> float:
+        return max((scored.optimistic_score for scored in self.search.best), default=-math.inf)
 
 
 def search(
@@ -155,9 +156,9 @@ def search(
     outside = [one for one in looked if one.runner.pair.outside]
     ordinary = [one for one in looked if not one.runner.pair.outside]
     for among in (ordinary, outside):
-        finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.least_ceiling(among))
+        finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.needed_upper_bound(among))
         if finalists:
-            winner = Heats(scorer, settings, report).run(finalists)
+            winner = Rounds(scorer, settings, report).run(finalists)
             candidate = look.candidate(winner.runner, winner.event, rest + winner.counts.n_x, winner.counts)
             oriented = _oriented(winner.runner, winner.event)
             found = replace(found, runs=found.runs + winner.all_runs)
@@ -165,8 +166,8 @@ def search(
                 found = replace(found, candidate=candidate, runner=oriented)
             else:
                 found = replace(found, outside=(candidate, oriented))
-    hopeful = frozenset(one.number for one in looked if one.hope >= _reach(looked))
-    return replace(found, promising=hopeful)
+    optimists = frozenset(one.number for one in looked if one.optimistic_score >= _reach(looked))
+    return replace(found, promising=optimists)
 
 
 def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Looked], str]:
@@ -183,22 +184,26 @@ def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Look
     return [*ordinary, *outside], ""
 
 
-def _finalists(looked: Sequence[_Looked], least_ceiling: float) -> list[Finalist]:
-    """Half of the places for the best pairs beyond doubt, half for the most hopeful of the others.
+def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Finalist]:
+    """Half of the places for the best pairs beyond doubt, half for the most optimistic of the others.
 
     Events that would not come near the best even if they were the only ones stay behind, and so do those that cannot
     reach `least_ceiling` however many runs they get.
     """
-    places = HEATS[0][0]
+    places = ROUNDS[0][0]
     if not looked:
         return []
     by_score = sorted(looked, key=lambda one: -one.score)
     chosen, rest = by_score[: places // 2], by_score[places // 2 :]
-    chosen += sorted(rest, key=lambda one: -one.hope)[: places - len(chosen)]
+    chosen += sorted(rest, key=lambda one: -one.optimistic_score)[: places - len(chosen)]
     reach = _reach(looked)
     finalists = []
     for one in chosen:
-        near = [scored for scored in one.search.best if scored.hope >= reach and scored.ceiling >= least_ceiling]
+        near = [
+            scored
+            for scored in one.search.best
+            if scored.optimistic_score >= reach and scored.upper_bound >= needed_upper_bound
+        ]
         if near:
             finalists.append(Finalist(one.number, one.runner, distinct(near)))
     return finalists
@@ -212,10 +217,10 @@ def _reach(looked: Sequence[_Looked]) -> float:
 
 def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
     """The pairs and events that promise a conviction soonest."""
-    chosen = sorted(looked, key=lambda one: -look.rank(one))[: HEATS[0][0]]
+    chosen = sorted(looked, key=lambda one: -look.rank(one))[: ROUNDS[0][0]]
     finalists = []
     for one in chosen:
-        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored, one.runs))[:HOPEFULS]
+        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored, one.runs))[:MOST_OPTIMISTIC]
         if ahead:
             finalists.append(Finalist(one.number, one.runner, distinct(ahead)))
     return finalists
@@ -284,18 +289,19 @@ class _Round:
         places = {racer.number: place for place, racer in enumerate(racing)}
         return sorted(looked, key=lambda one: places[one.number])
 
-    def candidate(self, runner: Runner, scored: Scored, n: int, heats: Counts | None = None) -> Candidate:
+    def candidate(self, runner: Runner, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = runner.pair.swapped() if scored.swapped else runner.pair
         counts = Counts(scored.x, scored.y, n, n)
         if is_ratio(self.claim):
-            if heats is not None and runner.way == "lifted" and pays_here(heats, self.settings):
-                return Candidate(pair, scored.event, 0.5, scored.score, heats, twins=True)
+            if latest is not None and runner.way == "lifted" and pays_here(latest, self.settings):
+                return Candidate(pair, scored.event, Paired(), scored.score, latest)
             share = 0.5 if self.settings.method == "fisher" else best_share(scored.score)
-            return Candidate(pair, scored.event, share, scored.score, counts)
+            return Candidate(pair, scored.event, Allocation(share), scored.score, counts)
         rates = search_rates(counts)
         tangent = choose_tangent(self.claim, *rates)
-        return Candidate(pair, scored.event, share_for(tangent, *rates), scored.score, counts, tangent)
+        strategy = Allocation(share_for(tangent, *rates))
+        return Candidate(pair, scored.event, strategy, scored.score, counts, tangent)
 
     def _common(self, stream: int) -> CommonNoise:
         from refutedp.sampling.lifted import CommonNoise
@@ -307,7 +313,7 @@ class _Round:
         """Whether the event is wanted that convicts soonest; other claims than a ratio always want it."""
         return self.settings.goal == "speed" and is_ratio(self.claim)
 
-    def least_ceiling(self, looked: Sequence[_Looked]) -> float:
+    def needed_upper_bound(self, looked: Sequence[_Looked]) -> float:
         """What the best event will certify in any case; a smaller ratio than that can never do better.
 
         It will if confirmation has no fewer runs than search.
@@ -363,8 +369,8 @@ def search_pair(
         strict=True,
     )
     scorer = scorer.with_runs(runs.first.size)
-    if runner.way == "lifted" and settings.twins and settings.method != "fisher":
-        scorer = scorer.with_twins()
+    if runner.way == "lifted" and settings.paired and settings.method != "fisher":
+        scorer = scorer.with_pairs()
     least = 0.0
     if settings.rarity is not None:
         least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
@@ -382,7 +388,7 @@ def search_pair(
         pairs=pairs,
         least_hits=least,
         # The pilot only says who races on, and is too short to tell a rare event from luck.
-        hopeful=0 if pilot else HOPEFULS,
+        optimists=0 if pilot else MOST_OPTIMISTIC,
     )
     rounding = None
     if pilot and settings.float_leaks == "report":

@@ -15,20 +15,20 @@ from operator import add
 
 import numpy as np
 
-from refutedp.events.ranking import HOPEFUL, Scored, complexity
+from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
 from refutedp.hypothesis.claim_scoring import LineScorer, RatioClaimScorer
 from refutedp.hypothesis.pace import pace
-from refutedp.hypothesis.tests import paired as twins
+from refutedp.hypothesis.tests import paired as paired
 from refutedp.model.records import Counts
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUND_STREAM, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 
-HEATS = ((6, 1), (2, 2))
-"""How many pairs are in each heat, and on how many fresh runs in units of the search runs."""
+ROUNDS = ((6, 1), (2, 2))
+"""How many pairs are in each round, and on how many fresh runs in units of the search runs."""
 LAST_CONTENDERS = 8
-"""Events in every heat but the first: the fewer, the less luck has to be paid for."""
+"""Events in every round but the first: the fewer, the less luck has to be paid for."""
 ALIKE = 0.02
 """Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 _NEAR = 0.003
@@ -36,7 +36,7 @@ _NEAR = 0.003
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An event of a pair with its hits on the fresh runs of its last heat."""
+    """An event of a pair with its hits on the fresh runs of its last round."""
 
     found: Scored
     counts: Counts | None = None
@@ -59,7 +59,7 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The event that won, with its hits in search and those in the last heat, and the runs of all heats."""
+    """The event that won, with its hits in search and those in the last round, and the runs of all rounds."""
 
     runner: Runner
     event: Scored
@@ -70,7 +70,7 @@ class Winner:
 def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
     """One contender for all events with about the same hits, which promise the same: the shortest."""
     kept: list[Scored] = []
-    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.hope)):
+    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.optimistic_score)):
         hits = (scored.x, scored.y)
         if not any(one.swapped == scored.swapped and _alike(hits, (one.x, one.y)) for one in kept):
             kept.append(scored)
@@ -95,25 +95,25 @@ def still_racing(finalists: Sequence[Finalist], pairs: int) -> list[Finalist]:
 
 
 @dataclass(frozen=True, slots=True)
-class Heats:
-    """What all heats have in common."""
+class Rounds:
+    """What all rounds have in common."""
 
     scorer: RatioClaimScorer | LineScorer
     settings: Settings
     report: Callable[[Progress], None]
 
     def run(self, finalists: Sequence[Finalist]) -> Winner:
-        """The event that holds up best, after heats on ever more fresh runs."""
+        """The event that holds up best, after rounds on ever more fresh runs."""
         all_runs = 0
         pool = Pool(self.settings.jobs, self.settings.engine)
-        for heat, (pairs, units) in enumerate(HEATS):
-            if heat:
+        for stage, (pairs, units) in enumerate(ROUNDS):
+            if stage:
                 finalists = still_racing(finalists, pairs)
             runs = units * self.settings.search_runs
             batches = [
-                _tasks(one, runs, child(self.settings.seed, ROUND_STREAM, heat, one.number)) for one in finalists
+                _tasks(one, runs, child(self.settings.seed, ROUND_STREAM, stage, one.number)) for one in finalists
             ]
-            level = HOPEFUL / sum(len(one.contenders) for one in finalists)
+            level = OPTIMISTIC / sum(len(one.contenders) for one in finalists)
             ranked = []
             results = pool.run([task for batch in batches for task in batch])
             for one, batch in zip(finalists, batches, strict=True):
@@ -126,7 +126,7 @@ class Heats:
         return _choose(finalists, all_runs)
 
     def _ranked(self, one: Finalist, hits: Sequence[Counts], level: float) -> Finalist:
-        """Score each event on the runs of this heat alone: its earlier ones are why it is here, and flatter it."""
+        """Score each event on the runs of this round alone: its earlier ones are why it is here, and flatter it."""
         contenders = []
         for old, fresh in zip(one.contenders, hits, strict=True):
             counts = fresh.swapped() if old.found.swapped else fresh
@@ -134,13 +134,13 @@ class Heats:
         return Finalist(one.number, one.runner, tuple(contenders))
 
     def _bound(self, counts: Counts, level: float) -> float:
-        """What the runs that confirm it could show: twins where they are the sharper way."""
+        """What the runs that confirm it could show: paired runs where they are the sharper way."""
         x, y = np.array([counts.x]), np.array([counts.y])
         bound = float(self.scorer.with_runs(counts.n_x).exact(x, y, level)[0])
         if not self.scorer.of_ratio:
             return bound
         if pays_here(counts, self.settings):
-            bound = twins.rough_bound(counts, level)
+            bound = paired.rough_bound(counts, level)
         if self.settings.goal == "bound" or bound <= self.scorer.threshold:
             return bound
         # Beyond the claim it is the pace that counts.
@@ -151,17 +151,17 @@ def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task
     """The runs of one pair: one task if they are lifted, else several, for as many cores."""
     events = tuple(contender.found.event for contender in one.contenders)
     if one.runner.way == "lifted":
-        return [Task(one.runner.twins, (events, runs, seeds), one.runner.what)]
+        return [Task(one.runner.paired, (events, runs, seeds), one.runner.what)]
     sizes = chunk_sizes(runs, CHUNK[one.runner.way])
     return [
-        Task(one.runner.twins, (events, size, part), one.runner.what)
+        Task(one.runner.paired, (events, size, part), one.runner.what)
         for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)
     ]
 
 
 def pays_here(counts: Counts, settings: Settings) -> bool:
-    """Whether confirmation is to be on twin runs."""
-    return settings.twins and settings.method != "fisher" and twins.pays(counts)
+    """Whether confirmation is to be on paired runs."""
+    return settings.paired and settings.method != "fisher" and paired.pays(counts)
 
 
 def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:

@@ -26,6 +26,6 @@ def verdict_of(evidence: Evidence, settings: Settings) -> Verdict:
 
 def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
     """The smallest real epsilon that this budget would have caught for the event; infinite if it cannot be told."""
-    if not is_ratio(claim) or evidence.steered is not None:
+    if not is_ratio(claim) or evidence.estimates is not None:
         return math.inf
     return detectable_epsilon(evidence.counts, claim.epsilon, settings.significance)  # type: ignore[attr-defined]

@@ -115,7 +115,7 @@ def _equal_to(feature: Feature, table: NumberTable, values: NDArray[np.float64])
 
 
 def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -> Iterator[Family]:
-    """All [low, high) with ends among the edges; those with one end and those with two are families apart.
+    """All [low, high) with ends among the edges; those with one end and those with two are separate families.
 
     There are far more of the latter, so luck has an easier game there, and they must show more.
     """
@@ -161,7 +161,7 @@ def _integer_intervals(feature: Feature, table: ValueTable) -> Family:
 
 
 def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
-    """Unions of the values likeliest on one side: no other sets of values tell the sides better apart."""
+    """Unions of the values likeliest on one side: no other sets of values distinguish the sides better."""
     order = np.argsort((table.y + 0.5) / (table.x + 0.5), kind="stable")
     for ranked in (order, order[::-1]):
         picked = ranked[: len(ranked) - 1]

@@ -122,7 +122,7 @@ class Interval(_Event, frozen=True, tag="interval"):
         if low == math.nextafter(high, -math.inf):
             return f"= {_number(low)}"
         (above, low), (below, high) = _end(low, "[", "("), _end(high, ")", "]")
-        # Fifteen digits would not tell such ends apart.
+        # Fifteen digits would not distinguish such ends.
         narrow = high - low < 1e-9 * max(abs(low), abs(high))
         digits = repr if narrow else _number
         return f"{'is a number ' if self.among_others else ''}in {above}{digits(low)}, {digits(high)}{below}"

@@ -1,10 +1,10 @@
 """Pick the event that best shows a violation, without falling for luck among thousands of them.
 
-The best-looking of many events is often luck: its rates look further apart than they are. Every event is therefore
-scored by a lower bound that holds for all of them at once (the "winner's curse" of the design): the level is divided
-evenly among the pairs and the families of events, and within a family by its number of choices, so that a simple
-event need not pay for the thousands of complicated ones. Rare events pay for their uncertainty by themselves, so no
-fixed rarity rule is needed; the paper's is a setting.
+The best-looking of many events often owes that to chance: its rates look more different than they are. Every event is
+therefore scored by a lower bound that holds for all of them at once (the "winner's curse" of the design): the level
+is divided evenly among the pairs and the families of events, and within a family by its number of choices, so that a
+simple event need not pay for the thousands of complicated ones. Rare events pay for their uncertainty by themselves,
+so no fixed rarity rule is needed; the paper's is a setting.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
 _HARDLY_EVER = 0.001
 """How often an event is better than its ceiling, at most."""
-HOPEFUL = 0.02
+OPTIMISTIC = 0.02
 """The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
 
 
@@ -48,8 +48,8 @@ class Scored:
     y: int
     swapped: bool
     score: float
-    hope: float
-    ceiling: float = math.inf
+    optimistic_score: float
+    upper_bound: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,16 @@ def search_events(
     pairs: int,
     least_hits: float = 0.0,
     keep: int = 24,
-    hopeful: int = 12,
+    optimists: int = 12,
 ) -> Search:
     """The best events for the outputs of one pair of `pairs`.
 
     `subtle` are costly features to look at besides the others, None for all; `least_hits` is the paper's rarity rule;
-    at most `keep` events come with the best scores and `hopeful` more with the best hopes.
+    at most `keep` events come with the best scores and `optimists` more with the best optimistic scores.
     """
     looked = subtle_features([*first.groups, *second.groups]) if subtle is None else list(subtle)
     found = list(families(first, second, references, subtle=looked, landmarks=landmarks))
-    chosen = _best(found, scorer, significance / pairs, least_hits, keep, hopeful)
+    chosen = _best(found, scorer, significance / pairs, least_hits, keep, optimists)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]
     events = sum(len(family.x) for family in found)
     return Search(tuple(chosen), events, tuple(feature for feature in looked if feature in promising))
@@ -95,13 +95,13 @@ def search_rounding(
 ) -> Scored | None:
     """The best event about the rounding of floats; None when the outputs have no floats."""
     found = list(families_of(first, second, rounding_features([*first.groups, *second.groups])))
-    return next(iter(_best(found, scorer, significance / pairs, 0.0, keep=1, hopeful=0)), None)
+    return next(iter(_best(found, scorer, significance / pairs, 0.0, keep=1, optimists=0)), None)
 
 
 def _best(
-    found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int, hopeful: int
+    found: list[Family], scorer: Scorer, significance: float, least_hits: float, keep: int, optimists: int
 ) -> list[Scored]:
-    """The best events of the families, best first, a few of each family; then some hopeful ones.
+    """The best events of the families, best first, a few of each family; then some optimistic ones.
 
     A rare event may be the best of all and yet not show it on the search runs at the price of thousands of others.
     Those that would lead if each were the only one come along, for fresh runs to tell the good from the lucky.
@@ -123,17 +123,17 @@ def _best(
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
         strict.enter(exact, picked, swapped)
-        if hopeful:
-            hope = scorer.hope(high, low, HOPEFUL)
-            hope[rare] = -np.inf
-            ahead = _first(hope, _EXACTLY_SCORED)
-            alone.enter(hope[ahead], ahead, swapped)
-    rows = list(dict.fromkeys([*strict.first(keep), *(alone.first(hopeful) if hopeful else ())]))
+        if optimists:
+            optimistic_score = scorer.optimistic_score(high, low, OPTIMISTIC)
+            optimistic_score[rare] = -np.inf
+            ahead = _first(optimistic_score, _EXACTLY_SCORED)
+            alone.enter(optimistic_score[ahead], ahead, swapped)
+    rows = list(dict.fromkeys([*strict.first(keep), *(alone.first(optimists) if optimists else ())]))
     numbers = np.array([number for number, _ in rows], dtype=np.int64)
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
-    score, hope = scorer.exact(high, low, level[numbers]), scorer.hope(high, low, HOPEFUL)
-    ceiling = scorer.ceiling(high, low, _HARDLY_EVER)
+    score, optimistic_score = scorer.exact(high, low, level[numbers]), scorer.optimistic_score(high, low, OPTIMISTIC)
+    upper_bound = scorer.upper_bound(high, low, _HARDLY_EVER)
     families_of_rows = ends.searchsorted(numbers, side="right")
     return [
         Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)
@@ -141,7 +141,7 @@ def _best(
             rows,
             families_of_rows.tolist(),
             zip(high.tolist(), low.tolist(), strict=True),
-            zip(score.tolist(), hope.tolist(), ceiling.tolist(), strict=True),
+            zip(score.tolist(), optimistic_score.tolist(), upper_bound.tolist(), strict=True),
             strict=True,
         )
     ]

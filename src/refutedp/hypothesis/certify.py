@@ -98,7 +98,7 @@ def confidence_region(counts: Counts, confidence: float, claim: Claim, tangent: 
     line = tangent if tangent is not None else claim.tangent_at(0.01)
     error = 1 - confidence
     if counts.both is not None:
-        # The sides of twin runs are not independent: a bound for either, which needs no more than each alone.
+        # The sides of paired runs are not independent: a bound for either, which needs no more than each alone.
         return pair.frontier(counts, error)
     for gamma, weight in zip(GAMMAS, WEIGHTS, strict=True):
         if weight * error >= 2 * gamma:

@@ -35,7 +35,7 @@ class RatioClaimScorer:
     """Lower bounds on log(P1/P2) against a claimed epsilon; a score above `threshold` breaks it beyond doubt."""
 
     threshold: float
-    twins: bool = False
+    paired: bool = False
 
     @property
     def of_ratio(self) -> bool:
@@ -50,22 +50,22 @@ class RatioClaimScorer:
         """Wilson's approximation."""
         return RatioScorer().rough(x, y, level)
 
-    def ceiling(self, x: Ints, y: Ints, level: Level) -> Floats:
+    def upper_bound(self, x: Ints, y: Ints, level: Level) -> Floats:
         """Clopper-Pearson from above."""
-        return RatioScorer().ceiling(x, y, level)
+        return RatioScorer().upper_bound(x, y, level)
 
-    def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
-        """With twins, as if the event happened on the side with fewer hits only where it happens on the other."""
+    def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """With paired runs, as if all hits of the side with fewer were in pairs that hit on both."""
         rough = self.rough(x, y, level)
-        return nearer(x, y, np.minimum(x, y), rough) if self.twins else rough
+        return nearer(x, y, np.minimum(x, y), rough) if self.paired else rough
 
     def with_runs(self, runs: int) -> RatioClaimScorer:
         """The same: a ratio of hits from equally many runs needs no more."""
         return self
 
-    def with_twins(self) -> RatioClaimScorer:
-        """The same for events that can be confirmed on twin runs."""
-        return replace(self, twins=True)
+    def with_pairs(self) -> RatioClaimScorer:
+        """The same for events that can be confirmed on paired runs."""
+        return replace(self, paired=True)
 
     def words(self, score: float) -> str:
         """What a score says, for people."""
@@ -104,16 +104,16 @@ class LineScorer:
         ]
         return self._scaled(np.concatenate(parts), x, level)
 
-    def ceiling(self, x: Ints, y: Ints, level: Level) -> Floats:
+    def upper_bound(self, x: Ints, y: Ints, level: Level) -> Floats:
         """None: these claims are confirmed in more ways than one, in which events rank differently."""
         return np.full(len(x), np.inf)
 
-    def hope(self, x: Ints, y: Ints, level: Level) -> Floats:
+    def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
         """As rough."""
         return self.rough(x, y, level)
 
-    def with_twins(self) -> LineScorer:
-        """The same: only a ratio is confirmed on twin runs."""
+    def with_pairs(self) -> LineScorer:
+        """The same: only a ratio is confirmed on paired runs."""
         return self
 
     def with_runs(self, runs: int) -> LineScorer:

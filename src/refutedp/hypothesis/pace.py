@@ -14,7 +14,7 @@ _STAKES = 0.97 * np.geomspace(1e-3, 1.0, 60)
 def pace(counts: Counts, ratio: float, epsilon: float) -> float:
     """log wealth a run against P1 <= e^epsilon P2, if P1 is `ratio` times P2 and P2 is as observed.
 
-    Twin runs when the counts say how often both sides were hit, otherwise independent ones, half of them each side.
+    Paired runs when the counts say how often both sides were hit, otherwise independent ones, half of them each side.
 
     >>> rare = Counts(10, 2, 10_000, 10_000)
     >>> common = Counts(1000, 500, 10_000, 10_000)

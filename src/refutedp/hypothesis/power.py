@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from refutedp.hypothesis.tails import log_binomial_upper
-from refutedp.hypothesis.tests import paired as twins
+from refutedp.hypothesis.tests import paired as paired
 from refutedp.model.records import Counts
 
 POWER = 0.8
@@ -21,9 +21,9 @@ def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> f
     Infinite when no epsilon would do, for the rate on the x side cannot exceed one.
     """
     rate = max(counts.y, 0.5) / max(counts.n_y, 1)
-    # Twins with a hit on d2 only have none on d1.
-    apart = 0 if counts.both is None else max(counts.y, 1) - max(counts.both, int(counts.y == 0))
-    most = math.log1p(-apart / max(counts.n_y, 1)) - math.log(rate) if apart < counts.n_y else -math.inf
+    # Paired runs with a hit on d2 only have none on d1.
+    unpaired = 0 if counts.both is None else max(counts.y, 1) - max(counts.both, int(counts.y == 0))
+    most = math.log1p(-unpaired / max(counts.n_y, 1)) - math.log(rate) if unpaired < counts.n_y else -math.inf
     if most <= epsilon or not _caught(counts, rate, most, epsilon, significance):
         return math.inf
     low, high = epsilon, most
@@ -37,8 +37,8 @@ def _caught(counts: Counts, rate: float, real: float, epsilon: float, significan
     from scipy import special
 
     if counts.both is not None:
-        unlucky = _unlucky_twins(counts, rate, real)
-        return unlucky is not None and twins.log_p_value(unlucky, epsilon) <= math.log(significance)
+        unlucky = _unlucky_pairs(counts, rate, real)
+        return unlucky is not None and paired.log_p_value(unlucky, epsilon) <= math.log(significance)
 
     runs = counts.n_x + counts.n_y
     odds = counts.share / (1 - counts.share)
@@ -58,8 +58,9 @@ def _critical(n: int, p: float, significance: float) -> int:
     return high
 
 
-def _unlucky_twins(counts: Counts, rate: float, real: float) -> Counts | None:
-    """The hits on twin runs at a real epsilon when luck is as bad as in one of five repetitions; None if impossible.
+def _unlucky_pairs(counts: Counts, rate: float, real: float) -> Counts | None:
+    """The hits on paired runs at a real epsilon when luck is as bad as in one of five repetitions; None if
+    impossible.
 
     Where the event happens on d2 only is taken as observed; on d1 only it happens as often as the real epsilon asks.
     """

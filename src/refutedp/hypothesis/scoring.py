@@ -29,17 +29,17 @@ class RatioScorer:
         bounds[x == 0] = -np.inf
         return bounds
 
-    def ceiling(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+    def upper_bound(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Clopper-Pearson from above: what bounds log(P2 / P1) from below, with its sign changed."""
         return -lower_bounds(y, x, level)
 
-    def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+    def optimistic_score(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """As rough."""
         return self.rough(x, y, level)
 
 
 def normal_quantiles(level: Level) -> Level:
-    """The quantiles of the standard normal law at the levels, found once for each stretch of equal levels."""
+    """Quantiles of the standard normal distribution at the levels, found once for each stretch of equal ones."""
     from scipy import special
 
     if not isinstance(level, np.ndarray) or len(level) < 2:

@@ -21,7 +21,7 @@ def discrete_laplace(queries: Sequence[int], epsilon: float, rng: np.random.Gene
 
 
 def discrete_laplace_one_sided(queries: Sequence[int], epsilon: float, rng: np.random.Generator) -> list[int]:
-    """Wrong: one geometric variable only pushes upwards, so the smallest output tells the inputs apart."""
+    """Wrong: one geometric variable only pushes upwards, so the smallest output distinguishes the inputs."""
     p = 1 - math.exp(-epsilon)
     return [query + rng.geometric(p) for query in queries]
 

@@ -73,7 +73,7 @@ class AddRemove:
 
     Data sets are lists, NumPy arrays, pandas or Polars frames. `records` are examples. With `odd`, records are
     derived from them that often break code, such as nan or a value far out of bounds, and the data set without
-    records is tried; what only these show is told apart. A claim that holds only for records like the given ones
+    records is tried; what only these show is distinguished. A claim that holds only for records like the given ones
     needs odd=False.
     """
 
@@ -162,7 +162,7 @@ def _query_difference(d1: Any, d2: Any, sensitivity: float, most_changes: int | 
         changes.append(i)
         gap = abs(one - other)
         if gap > sensitivity * (1 + 1e-9):
-            return f"at position {i} the inputs are {one:g} and {other:g}, {gap:g} apart, more than {sensitivity:g}"
+            return f"at position {i} the inputs are {one:g} and {other:g}, which differ by more than {sensitivity:g}"
     if most_changes is not None and len(changes) > most_changes:
         return f"the inputs differ at positions {changes}, and only {most_changes} may change"
     return None

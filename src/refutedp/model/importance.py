@@ -1,7 +1,7 @@
-"""Hits of steered runs, gathered by their weights: what passes from sampling to the tests.
+"""Hits of importance-sampled runs, gathered by their weights: what passes from sampling to the tests.
 
 Weights are gathered in bins, so that ten million pairs of runs take no more room than ten. See
-`sampling.lifted.steered` for what a weight is, and `stats.weighted` for what is done with them.
+`sampling.lifted.importance-sampled` for what a weight is, and `stats.weighted` for what is done with them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ STEP, BINS = 0.001, 40_000
 class WeightedHits:
     """Pairs by what happened (rows: on d1 only, on both, on d2 only) and by weight, of `pairs` in all.
 
-    `plain` is the part of the runs that was not steered; bin k holds weights of about e^(-k / 1000) / plain.
+    `plain` is the part of the runs that was not importance-sampled; bin k holds weights of about e^(-k / 1000) /
+    plain.
 
     >>> hits = weigh_hits(np.array([1.0, 0.5]), np.array([True, True]), np.array([False, True]), plain=0.8)
     >>> [round(rate, 2) for rate in hits.rates]

@@ -1,6 +1,6 @@
-"""Hits of steered runs that are each of one side only: what passes from sampling to the test.
+"""Hits of importance-sampled runs that are each of one side only: what passes from sampling to the test.
 
-See `sampling.lifted.apart` for such runs, and `stats.apart` for what is done with them.
+See `sampling.lifted.noise.unpaired` for such runs, and `hypothesis.betting.unpaired_bets` for what is done with them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class ApartHits:
-    """Steered runs that are each of one side only: `n_x` on d1, `n_y` on d2.
+class UnpairedHits:
+    """Importance-sampled runs that are each of one side only: `n_x` on d1, `n_y` on d2.
 
     `table` holds the hits on d1 by their weights, in the bins of `weights`. Of the runs on d2, `y` are hits;
     `log_weights` is the sum over all of them, `weights` and `squares` the sums over those that miss.
@@ -40,7 +40,7 @@ class ApartHits:
     weights: float
     squares: float
 
-    def __add__(self, other: ApartHits) -> ApartHits:
+    def __add__(self, other: UnpairedHits) -> UnpairedHits:
         names = ("n_x", "table", "n_y", "y", "log_weights", "weights", "squares")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -70,15 +70,15 @@ class ApartHits:
         return Counts(round(float(self.table.sum())), round(self.y), self.n_x, self.n_y)
 
 
-def weigh_first(weights: Floats, hits: NDArray[np.bool_], plain: float, often: Floats | None = None) -> ApartHits:
+def weigh_first(weights: Floats, hits: NDArray[np.bool_], plain: float, often: Floats | None = None) -> UnpairedHits:
     """Runs on d1, which hit or miss; each as often as said, or once."""
     bins = weight_bins(weights[hits], plain)
     table = np.bincount(bins, None if often is None else often[hits], BINS).astype(np.float64)
     return replace(no_runs(plain), n_x=len(weights), table=table)
 
 
-def weigh_second(weights: Floats, hits: NDArray[np.bool_], plain: float, often: Floats | None = None) -> ApartHits:
-    """The same on d2; `plain` is the part of the runs on d1 that is not steered."""
+def weigh_second(weights: Floats, hits: NDArray[np.bool_], plain: float, often: Floats | None = None) -> UnpairedHits:
+    """The same on d2; `plain` is the part of the runs on d1 that is not importance-sampled."""
     missed = ~hits if often is None else ~hits * often
     return replace(
         no_runs(plain),
@@ -90,6 +90,6 @@ def weigh_second(weights: Floats, hits: NDArray[np.bool_], plain: float, often: 
     )
 
 
-def no_runs(plain: float) -> ApartHits:
+def no_runs(plain: float) -> UnpairedHits:
     """Before the first run."""
-    return ApartHits(plain, 0, np.zeros(BINS), 0, 0.0, 0.0, 0.0, 0.0)
+    return UnpairedHits(plain, 0, np.zeros(BINS), 0, 0.0, 0.0, 0.0, 0.0)

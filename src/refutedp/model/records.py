@@ -61,8 +61,9 @@ class Feature(Protocol):
 class Counts:
     """Hits of one event: `x` of `n_x` runs on the side said to be likelier, `y` of `n_y` on the other.
 
-    `share` is the probability with which each run was allocated to the x side. `both` is for twin runs, which come in
-    pairs on the same noise: in how many pairs the event happened on both sides; None when the sides are independent.
+    `share` is the probability with which each run was allocated to the x side. `both` is for paired runs, which come
+    in pairs on the same noise: in how many pairs the event happened on both sides; None when the sides are
+    independent.
 
     >>> Counts(x=29, y=5, n_x=50, n_y=50).share
     0.5
@@ -81,7 +82,7 @@ class Counts:
         if self.both is not None and not (
             self.n_x == self.n_y and max(0, self.x + self.y - self.n_x) <= self.both <= min(self.x, self.y)
         ):
-            raise UsageError(f"{self} is impossible: twin runs come in pairs, and both counts those that hit twice")
+            raise UsageError(f"{self} is impossible: paired runs come in pairs, and both counts those that hit twice")
 
     def swapped(self) -> Counts:
         """The same hits with the sides exchanged."""
@@ -124,12 +125,26 @@ class Scorer(Protocol):
         """A cheap approximation of `exact`, to see which events deserve it."""
         ...
 
-    def ceiling(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+    def upper_bound(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Bounds from above at the level; infinite where none is known."""
         ...
 
-    def hope(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
+    def optimistic_score(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """What runs that confirm the event in the best way might show, if all goes well."""
+        ...
+
+
+class Strategy(Protocol):
+    """How a candidate is confirmed, as far as records need to know; see `detector.confirmations`."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in saved files."""
+        ...
+
+    @property
+    def share(self) -> float:
+        """The part of the confirmation runs that go to d1."""
         ...
 
 
@@ -137,29 +152,24 @@ class Scorer(Protocol):
 class Candidate:
     """What search chose: the claim is said to break as P(M(pair.d1) in event) > bound of P(M(pair.d2) in event).
 
-    The pair is oriented: `d1` is the side on which the event is likelier. `share` is the part of the confirmation
-    runs that go to `d1`; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the
-    line of the claim's bound that the test aims at, for claims that are not about a ratio. With `twins`, confirmation
-    runs come in pairs on the same noise; with `steered`, that noise is drawn where the event happens, and weighed;
-    with `apart` too, each steered run is of one side only.
+    The pair is oriented: `d1` is the side on which the event is likelier. `confirmation` is how fresh runs are made
+    and judged; `score` is the search's own lower bound and decides nothing afterwards. `tangent` is the line of the
+    claim's bound that the test aims at, for claims that are not about a ratio.
     """
 
     pair: Pair
     event: Event
-    share: float
+    confirmation: Strategy
     score: float
     search: Counts
     tangent: Tangent | None = None
-    twins: bool = False
-    steered: bool = False
-    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Steered:
-    """What steered runs say about P1 and P2: weighted averages and their standard errors.
+class Estimates:
+    """What importance-sampled runs say about P1 and P2: weighted averages and their standard errors.
 
-    The counts beside it are hits of runs whose noise was drawn towards the event: they are no rates.
+    The counts beside them are hits of runs whose noise was drawn towards the event: they are no rates.
     """
 
     rates: tuple[float, float]
@@ -187,15 +197,15 @@ class Evidence:
     decided_after: int = 0
     bound_letter: str = "ε"
     bound: float | None = None
-    steered: Steered | None = None
+    estimates: Estimates | None = None
     fallback: bool = False
     """Whether the runs turned out to be plain calls, though lifted ones were planned."""
 
     @property
     def rates(self) -> tuple[float, float]:
         """How often the event happens on d1 and on d2, as far as the fresh runs say."""
-        if self.steered is not None:
-            return self.steered.rates
+        if self.estimates is not None:
+            return self.estimates.rates
         return self.counts.x / max(self.counts.n_x, 1), self.counts.y / max(self.counts.n_y, 1)
 
     @property

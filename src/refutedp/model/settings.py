@@ -33,20 +33,18 @@ class Settings:
     the certified bound; "fixed" tests once, after all runs. `goal` "bound" looks for the event that certifies the
     largest epsilon, "speed" for the one that convicts after the fewest fresh runs, and stops there. `rarity` is the
     paper's rule to skip events seen fewer than rarity·n·e^ε times (it uses 0.001); None leaves rare events to the
-    score, which serves small budgets better.
-    `lengths` are those of the inputs that are made: query answers (1, 5 and 10 unless given), or records besides the
-    one that changes (1 and 5).
-    `jobs` processes run on this machine (-1: one a core); `engine` "dask" or "ray" runs on a cluster instead, the one
-    at `scheduler` or a local one. None of this changes the result.
-    Noise added to floats leaks through their last digits, even where the same mechanism on real numbers is private:
-    `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not look.
-    `twins` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
-    `refutedp.hypothesis.tests.paired`); without it each run is allocated to an input at random. `steer` lets them
-    draw their noise where a rare event happens, weighed (see `refutedp.detector.plan`): "needed" where a claim about
-    more than a ratio could not be refuted within the budget otherwise, and for speed; "always" also where much of a
-    large ratio would stay unproven, which takes a second or two more; "never" not at all.
-    `on_error="raise"` stops at the first exception of the mechanism instead of taking it as an output. `time_limit`
-    is in seconds: the speed of the mechanism is measured, and the budgets shrink until they fit.
+    score, which serves small budgets better. `lengths` are those of the inputs that are made: query answers (1, 5 and
+    10 unless given), or records besides the one that changes (1 and 5). `jobs` processes run on this machine (-1: one
+    a core); `engine` "dask" or "ray" runs on a cluster instead, the one at `scheduler` or a local one. None of this
+    changes the result. Noise added to floats leaks through their last digits, even where the same mechanism on real
+    numbers is private: `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not
+    look. `paired` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
+    `refutedp.hypothesis.tests.paired`); without it each run is allocated to an input at random. `importance` lets
+    them draw their noise where a rare event happens, weighed (see `refutedp.detector.plan`): "needed" where a claim
+    about more than a ratio could not be refuted within the budget otherwise, and for speed; "always" also where much
+    of a large ratio would stay unproven, which takes a second or two more; "never" not at all. `on_error="raise"`
+    stops at the first exception of the mechanism instead of taking it as an output. `time_limit` is in seconds: the
+    speed of the mechanism is measured, and the budgets shrink until they fit.
 
     >>> Settings(confirm_runs=1000).search_runs
     100000
@@ -71,8 +69,8 @@ class Settings:
     on_error: Literal["output", "raise"] = "output"
     float_leaks: Literal["report", "convict", "ignore"] = "report"
     lift: bool = True
-    twins: bool = True
-    steer: Literal["needed", "always", "never"] = "needed"
+    paired: bool = True
+    importance: Literal["needed", "always", "never"] = "needed"
     epsilon_name: str | None = None
     time_limit: float | None = None
     progress: Callable[[Progress], None] | bool | None = None
@@ -87,7 +85,7 @@ class Settings:
         _one_of("method", self.method, ("allocation", "fisher"))
         _one_of("stop", self.stop, ("early", "fixed"))
         _one_of("goal", self.goal, ("bound", "speed"))
-        _one_of("steer", self.steer, ("needed", "always", "never"))
+        _one_of("importance", self.importance, ("needed", "always", "never"))
         _one_of("engine", self.engine, ("local", "dask", "ray"))
         _one_of("on_error", self.on_error, ("output", "raise"))
         _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
@@ -117,8 +115,8 @@ class Options(TypedDict, total=False):
     on_error: Literal["output", "raise"]
     float_leaks: Literal["report", "convict", "ignore"]
     lift: bool
-    twins: bool
-    steer: Literal["needed", "always", "never"]
+    paired: bool
+    importance: Literal["needed", "always", "never"]
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None

@@ -29,7 +29,7 @@ class Rate:
     low: float
     high: float
     weighted: float | None = None
-    """The rate itself, where hits are of steered runs."""
+    """The rate itself, where hits are of importance-sampled runs."""
 
     @property
     def value(self) -> float:
@@ -38,14 +38,17 @@ class Rate:
 
 
 def rates(evidence: Evidence) -> tuple[Rate, Rate]:
-    """The rates on d1 and d2 with intervals: Clopper-Pearson, or about two standard errors of steered runs."""
-    counts, steered = evidence.counts, evidence.steered
-    if steered is None:
+    """The rates on d1 and d2 with intervals.
+
+    Clopper-Pearson, or about two standard errors of importance-sampled runs.
+    """
+    counts, weighted = evidence.counts, evidence.estimates
+    if weighted is None:
         return rates_of(counts)
     one, other = (
         Rate(name, hits, runs, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
         for name, hits, runs, rate, error in zip(
-            ("d1", "d2"), (counts.x, counts.y), (counts.n_x, counts.n_y), steered.rates, steered.errors, strict=True
+            ("d1", "d2"), (counts.x, counts.y), (counts.n_x, counts.n_y), weighted.rates, weighted.errors, strict=True
         )
     )
     return one, other
@@ -85,9 +88,9 @@ def p_value_at(evidence: Evidence, epsilon: float) -> float:
 def p_value_curve(evidence: Evidence, claimed: float, points: int = CURVE_POINTS) -> list[tuple[float, float]]:
     """(test epsilon, p-value) from near zero to well beyond the claimed epsilon and the certified bound.
 
-    Empty for steered runs: their counts alone give no p-value.
+    Empty for importance-sampled runs: their counts alone give no p-value.
     """
-    if evidence.steered is not None:
+    if evidence.estimates is not None:
         return []
     seen = ratio(evidence)
     reach = [2 * claimed, 1.5 * max(evidence.epsilon_lower_bound, 0.0)]
@@ -118,10 +121,10 @@ def allowed_words(claim: Claim, rate: float) -> str:
 def certified_curve(evidence: Evidence, claim: Claim, points: int = 24) -> list[tuple[float, float, float]]:
     """(epsilon, certified delta, claimed delta) from zero to where the certified delta ends.
 
-    All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim. Steered
-    runs certify the claim's own currency alone: all their points are at zero.
+    All points hold at once with the evidence's confidence; above the claimed curve they contradict the claim.
+    Importance-sampled runs certify the claim's own currency alone: all their points are at zero.
     """
-    if evidence.steered is not None:
+    if evidence.estimates is not None:
         return [(e, 0.0, claim.delta_at(e)) for e in np.linspace(0.0, 1.2 * _own_epsilon(claim), points).tolist()]
     front = confidence_region(evidence.counts, evidence.confidence, claim, evidence.candidate.tangent)
     most = max(1.2 * _own_epsilon(claim), 1.2 * max(evidence.epsilon_lower_bound, 0.0), 1.0)
@@ -153,7 +156,7 @@ def in_a_sentence(result: Result) -> str:
     one, other = rates(evidence)
     seen = ratio(evidence)
     times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
-    how_often = "happened in {} of the fresh runs" if evidence.steered is None else "happens in {} of runs"
+    how_often = "happened in {} of the fresh runs" if evidence.estimates is None else "happens in {} of runs"
     start = (
         f"The event “{evidence.event.words()}” {how_often.format(percent(one.value))} on d1 {times}. "
         f"{allowed_words(result.claim, other.value)}"

@@ -160,7 +160,7 @@ def rates(evidence: Evidence, claim: Claim) -> str:
         parts += [path([(x, y + 6), (x, y + 18)], "whisker") for x in ends]
     parts.append(
         text(
-            "share of fresh runs in the event" if evidence.steered is None else "probability of the event",
+            "share of fresh runs in the event" if evidence.estimates is None else "probability of the event",
             (panel.left + panel.width) / 2,
             panel.height - 4,
             anchor="middle",

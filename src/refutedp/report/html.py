@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
+from refutedp.detector.confirmations import UnpairedImportanceSampled
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Profile
 from refutedp.detector.result import Result, Verdict
@@ -62,8 +63,8 @@ def report_html(result: Result) -> str:
         confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         test=None if evidence is None else method_words(evidence),
-        steered=evidence is not None and evidence.steered is not None,
-        apart=evidence is not None and evidence.candidate.apart,
+        weighted=evidence is not None and evidence.estimates is not None,
+        unpaired=evidence is not None and isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
         ratio=_ratio(result),
         rates=() if evidence is None else facts.rates(evidence),
         percent=facts.percent,
@@ -171,7 +172,7 @@ def _spread(profile: Profile | None, claim: Claim) -> list[SpreadRow]:
 
 def _region_rows(result: Result) -> list[tuple[str, str, str]]:
     """For claims with a delta in them: certified delta beside the claimed one, at some epsilons."""
-    if result.evidence is None or isinstance(result.claim, PureDP) or result.evidence.steered is not None:
+    if result.evidence is None or isinstance(result.claim, PureDP) or result.evidence.estimates is not None:
         return []
     rows = facts.certified_curve(result.evidence, result.claim, points=11)
     return [(f"{e:.3g}", f"{certified:.3g}", f"{claimed:.3g}") for e, certified, claimed in rows]
@@ -191,7 +192,7 @@ def _own_bound(claim: Claim, evidence: Evidence) -> float:
 
 def _has_curve(result: Result) -> bool:
     evidence = result.evidence
-    return evidence is not None and evidence.steered is None and isinstance(result.claim, PureDP)
+    return evidence is not None and evidence.estimates is None and isinstance(result.claim, PureDP)
 
 
 def _curve(result: Result) -> Markup | None:

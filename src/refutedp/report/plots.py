@@ -1,4 +1,4 @@
-"""Figures in the style of the paper's, with matplotlib: SVG, PNG or PDF, in colours that all can tell apart."""
+"""Figures in the style of the paper's, with matplotlib: SVG, PNG or PDF, in colours that all can distinguish."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
             _histogram(left, profile, result.claim)
         else:
             left.set_axis_off()
-        if result.evidence.steered is not None:
+        if result.evidence.estimates is not None:
             _weighted(right, result.evidence, result.claim)
         elif isinstance(result.claim, PureDP):
             _curve(right, result.evidence, result.claim.epsilon)
@@ -179,7 +179,7 @@ def _curve(axes: Axes, evidence: Evidence, claimed: float) -> None:
 
 
 def _weighted(axes: Axes, evidence: Evidence, claim: Claim) -> None:
-    """The two rates of steered runs beside what the claim allows: their counts give no curve."""
+    """The two rates of importance-sampled runs beside what the claim allows: their counts give no curve."""
     one, other = facts.rates(evidence)
     bars = (
         ("d1", D1, one.value, one.low, one.high),

@@ -109,20 +109,15 @@ def recheck_call(result: Result, indent: str = "") -> str:
         "d2": literal(evidence.pair.d2),
         "args": literal(dict(evidence.pair.arguments)),
         "event": literal(event_to_builtins(evidence.event)),
-        "share": literal(round(evidence.candidate.share, 6)),
+        "confirmation": literal(evidence.candidate.confirmation.name),
+        "share": literal(round(evidence.candidate.confirmation.share, 6)),
         "confirm_runs": f"{settings.confirm_runs:_}",
         "significance": literal(settings.significance),
         "seed": literal(settings.seed),
     }
-    if evidence.candidate.steered:
-        parts["steered"] = literal(True)
-    if evidence.candidate.apart:
-        parts["apart"] = literal(True)
     if evidence.candidate.tangent is not None:
         line = evidence.candidate.tangent
         parts["tangent"] = literal((line.slope, line.intercept))
-    if not evidence.candidate.twins:
-        parts["twins"] = literal(False)
     if settings.method != "allocation":
         parts["method"] = literal(settings.method)
     if settings.epsilon_name is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from refutedp.detector.confirmations import UnpairedImportanceSampled
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
-from refutedp.model.records import Evidence, Pair, Steered
+from refutedp.model.records import Estimates, Evidence, Pair
 from refutedp.report.pairs import pair_lines
 
 
@@ -50,7 +51,7 @@ def _arguments(pair: Pair) -> list[str]:
 def _rates(result: Result) -> list[str]:
     evidence = result.evidence
     assert evidence is not None
-    lines = _counted(evidence) if evidence.steered is None else _estimated(evidence, evidence.steered)
+    lines = _counted(evidence) if evidence.estimates is None else _estimated(evidence, evidence.estimates)
     lines.append(f"  {_allowed(result.claim, evidence)}")
     lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
@@ -89,16 +90,16 @@ def _counted(evidence: Evidence) -> list[str]:
     ]
 
 
-def _estimated(evidence: Evidence, steered: Steered) -> list[str]:
+def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
     lines = [
         f"  on {side} it happens in {rate:.5%} of runs, give or take {error:.5%}"
-        for side, rate, error in zip(("d1", "d2"), steered.rates, steered.errors, strict=True)
+        for side, rate, error in zip(("d1", "d2"), weighted.rates, weighted.errors, strict=True)
     ]
     counts = evidence.counts
     how = (
-        f"of {counts.n_x:,} fresh runs on d1, noise steered towards the event, and {counts.n_y:,} on d2, away from it"
-        if evidence.candidate.apart
-        else f"of {counts.n_x:,} fresh runs a side, their noise steered towards the event"
+        f"of {counts.n_x:,} fresh runs on d1, noise drawn towards the event, and {counts.n_y:,} on d2, away from it"
+        if isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled)
+        else f"of {counts.n_x:,} fresh runs a side, their noise drawn towards the event"
     )
     return [*lines, f"  (weighted averages {how})"]
 
@@ -107,7 +108,7 @@ def _allowed(claim: Claim, evidence: Evidence) -> str:
     if isinstance(claim, PureDP):
         most = math.exp(claim.epsilon)
         return f"the claim allows a ratio of at most e^{claim.epsilon:g} = {most:.4g}; {_ratio(evidence)}"
-    digits = 4 if evidence.steered is None else 5
+    digits = 4 if evidence.estimates is None else 5
     return f"at d2's rate the claim allows at most {claim.largest(evidence.rates[1]):.{digits}%} on d1"
 
 
@@ -135,8 +136,8 @@ def method_words(evidence: Evidence) -> str:
     if evidence.method == "fisher":
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
-    if evidence.steered is not None:
-        return "a bet on steered runs by their weights, event and direction fixed before them"
+    if evidence.estimates is not None:
+        return "a bet on importance-sampled runs by their weights, event and direction fixed before them"
     if evidence.counts.both is not None:
         return "exact test on pairs of runs with the same noise, event and direction fixed before them"
     name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"
@@ -158,7 +159,7 @@ def _effort(result: Result) -> list[str]:
 def _next_step(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION:
-            return "Next: trace d1 and d2 through the code, and see why the event tells them apart."
+            return "Next: trace d1 and d2 through the code, and see why the event distinguishes them."
         case Verdict.INCONCLUSIVE if result.vacuous:
             return (
                 "Next: give inputs on which it answers (pairs= or inputs=), or its arguments (args=), and see why it "

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from refutedp.detector.confirm import count_fresh, weigh
+from refutedp.detector.confirm import count_fresh
+from refutedp.detector.confirmations import Allocation, weigh
 from refutedp.detector.prepare import prepare
 from refutedp.detector.race import search
 from refutedp.hypothesis.claim_scoring import RatioClaimScorer
@@ -89,7 +90,7 @@ def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress
         (counts,) = count_fresh(found.runner, [ours], settings, report)
         evidence = weigh(ours, counts, claim.epsilon, settings)
         end = time.perf_counter()
-        papers = Candidate(ours.pair, ours.event, 0.5, ours.score, ours.search)
+        papers = Candidate(ours.pair, ours.event, Allocation(), ours.score, ours.search)
         (even,) = count_fresh(found.runner, [papers], settings, report)
     pair = evidence.pair
     others = {k: v for k, v in pair.arguments.items() if k != mechanism.epsilon}

@@ -29,11 +29,11 @@ def laplace_cdf(x: Floats, scale: float) -> Floats:
     return np.where(x < 0, 0.5 * np.exp(-np.abs(x) / scale), 1 - 0.5 * np.exp(-np.abs(x) / scale))
 
 
-def wins(queries: Sequence[float], scale: float, law: str) -> Floats:
+def wins(queries: Sequence[float], scale: float, distribution: str) -> Floats:
     """The probability that each query is the noisy maximum, by integrating over the winner's noisy value."""
     values = np.asarray(queries, dtype=np.float64)
     points = _grid(values.tolist(), scale)
-    if law == "laplace":
+    if distribution == "laplace":
         density = np.exp(-np.abs(points[:, None] - values) / scale) / (2 * scale)
         below = laplace_cdf(points[:, None] - values, scale)
     else:
@@ -173,15 +173,15 @@ def _best_density_ratio(one: float, other: float, scale: float, lowest: Floats) 
     return np.where(lowest <= one, (other - one) / scale, here)
 
 
-def noisy_max(epsilon: float, d1: Sequence[float], d2: Sequence[float], law: str) -> float:
+def noisy_max(epsilon: float, d1: Sequence[float], d2: Sequence[float], distribution: str) -> float:
     """The supremum of |log(P1/P2)| over the winners on one pair."""
-    first, second = (wins(d, 2 / epsilon, law) for d in (d1, d2))
+    first, second = (wins(d, 2 / epsilon, distribution) for d in (d1, d2))
     return float(np.max(np.abs(np.log(first) - np.log(second))))
 
 
-def max_value(epsilon: float, d1: Sequence[float], d2: Sequence[float], law: str) -> float:
+def max_value(epsilon: float, d1: Sequence[float], d2: Sequence[float], distribution: str) -> float:
     """The supremum over sets of values of the largest noisy query."""
-    if law == "exponential":
+    if distribution == "exponential":
         return math.inf if max(d1) != max(d2) else math.nan
     gaps = [a - b for a, b in zip(d1, d2, strict=True)]
     # Far below all queries every factor of the distribution function has its full ratio.
@@ -203,10 +203,10 @@ def best_on_pair(
         return gap / epsilon
     if name in VARIANTS:
         return sparse_vector(name, epsilon, d1, d2, arguments["threshold"], arguments.get("bound", 1))
-    law = "laplace" if "laplace" in name else "exponential"
+    distribution = "laplace" if "laplace" in name else "exponential"
     if name.endswith("_value"):
-        return max_value(epsilon, d1, d2, law)
-    return noisy_max(epsilon, d1, d2, law)
+        return max_value(epsilon, d1, d2, distribution)
+    return noisy_max(epsilon, d1, d2, distribution)
 
 
 def worst_case(name: str, epsilon: float, arguments: Mapping[str, Any]) -> float:

@@ -17,10 +17,10 @@ from refutedp.sampling.plain import OnError, run_plain
 
 if TYPE_CHECKING:
     from refutedp.model.importance import WeightedHits
-    from refutedp.model.importance_unpaired import ApartHits
+    from refutedp.model.importance_unpaired import UnpairedHits
     from refutedp.sampling.lifted import CommonNoise, KnownLifts, Lift
     from refutedp.sampling.lifted.noise.importance_noise import Plan
-    from refutedp.sampling.lifted.noise.unpaired import ApartPlan
+    from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 
 Way: TypeAlias = Literal["lifted", "batched", "scalar"]
 
@@ -49,7 +49,7 @@ class Runner:
     pair: Pair
     way: Way
     on_error: OnError = "output"
-    firm: bool = False
+    strict: bool = False
     """Whether a chunk that cannot be lifted after all is an error; else it is made by plain calls."""
     exact: bool = False
     """Whether lifted noise has to be the generator's own to the last digit."""
@@ -80,7 +80,7 @@ class Runner:
                 )
                 return Runs(first, second)
             except CannotLift as refusal:
-                if self.firm:
+                if self.strict:
                     raise
                 # Each chunk decides for itself: a remembered refusal would make results depend on who ran what.
                 fallback = str(refusal)
@@ -103,19 +103,19 @@ class Runner:
             Lift(self.mechanism, data, self.pair.arguments, exact=self.exact) for data in (self.pair.d1, self.pair.d2)
         )
 
-    def made_firm(self, *, exact: bool) -> Runner:
+    def made_strict(self, *, exact: bool) -> Runner:
         """The same runner, for runs that are to be evidence; `exact`, of an event that looks at last digits.
 
         To draw a chunk again because of what happened in it would leave a sample in which that happens too rarely.
         """
-        other = replace(self, firm=True, exact=exact)
+        other = replace(self, strict=True, exact=exact)
         if "lifts" in self.__dict__ and exact == self.exact:
             other.__dict__["lifts"] = self.lifts
         return other
 
     def called_plainly(self) -> Runner:
         """The same pair, every run a call of the function itself, unless the author wrote a batched one."""
-        return self if self.way == "batched" else replace(self, way="scalar", firm=False, exact=False)
+        return self if self.way == "batched" else replace(self, way="scalar", strict=False, exact=False)
 
     def swapped(self) -> Runner:
         """The runner of the swapped pair."""
@@ -149,32 +149,32 @@ class Runner:
 
     def _look(self, n: int, seeds: np.random.SeedSequence, common: tuple[CommonNoise, int] | None) -> Runs:
         if self.way == "lifted":
-            from refutedp.sampling.lifted import CannotLift, sample_twins
+            from refutedp.sampling.lifted import CannotLift, sample_paired
 
             try:
-                return Runs(*sample_twins(self.lifts, n, np.random.default_rng(seeds), common))
+                return Runs(*sample_paired(self.lifts, n, np.random.default_rng(seeds), common))
             except CannotLift:
                 pass  # `run` meets it too, and says so.
         return self.run(n, n, seeds)
 
-    def twins(self, events: tuple[Event, ...], pairs: int, seeds: np.random.SeedSequence) -> tuple[Counts, ...]:
+    def paired(self, events: tuple[Event, ...], pairs: int, seeds: np.random.SeedSequence) -> tuple[Counts, ...]:
         """`pairs` runs on either side on the same noise, where they can be lifted; the hits of each event.
 
         Runs that are independent are pairs too, in any order that their outputs do not decide.
         """
-        noise, apart, order = seeds.spawn(3)
+        noise, unpaired, order = seeds.spawn(3)
         if self.way == "lifted":
-            from refutedp.sampling.lifted import CannotLift, hit_twins
+            from refutedp.sampling.lifted import CannotLift, hit_paired
 
             try:
                 if not any(lift.scattered for lift in self.lifts):
-                    hits = hit_twins(self.lifts, events, pairs, np.random.default_rng(noise))
+                    hits = hit_paired(self.lifts, events, pairs, np.random.default_rng(noise))
                     return tuple(Counts(x, y, pairs, pairs, both=both) for x, y, both in hits)
             except CannotLift:
-                if self.firm:
+                if self.strict:
                     raise
                 # Each chunk decides for itself, as in `run`.
-        done = self.run(pairs, pairs, apart)
+        done = self.run(pairs, pairs, unpaired)
         rng = np.random.default_rng(order)
         counts = []
         for event in events:
@@ -182,17 +182,17 @@ class Runner:
             counts.append(Counts(x, y, pairs, pairs, both=int(rng.hypergeometric(x, pairs - x, y))))
         return tuple(counts)
 
-    def steered(self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence) -> WeightedHits:
-        """`pairs` lifted runs on either side on the same noise, steered by a plan; raises CannotLift."""
-        from refutedp.sampling.lifted import hit_steered
+    def weighted(self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence) -> WeightedHits:
+        """`pairs` lifted runs on either side on the same noise, drawn by a plan; raises CannotLift."""
+        from refutedp.sampling.lifted import hit_weighted
 
-        return hit_steered(self.lifts, event, plan, pairs, np.random.default_rng(seeds))
+        return hit_weighted(self.lifts, event, plan, pairs, np.random.default_rng(seeds))
 
-    def apart(self, event: Event, plan: ApartPlan, runs: int, seeds: np.random.SeedSequence) -> ApartHits:
-        """`runs` lifted runs in all, each on one side and steered there by a plan; raises CannotLift."""
-        from refutedp.sampling.lifted import hit_apart
+    def unpaired(self, event: Event, plan: UnpairedPlan, runs: int, seeds: np.random.SeedSequence) -> UnpairedHits:
+        """`runs` lifted runs in all, each on one side and drawn there by a plan; raises CannotLift."""
+        from refutedp.sampling.lifted import hit_unpaired
 
-        return hit_apart(self.lifts, event, plan, runs, np.random.default_rng(seeds))
+        return hit_unpaired(self.lifts, event, plan, runs, np.random.default_rng(seeds))
 
     def count(
         self, events: tuple[Event, ...], runs: int, share: float, seeds: np.random.SeedSequence
@@ -219,7 +219,7 @@ class Runner:
                     )
                     return list(zip(x, y, strict=True))
             except CannotLift:
-                if self.firm:
+                if self.strict:
                     raise
                 run = self._plain  # Each chunk decides for itself, as in `run`.
         done = run(*sizes, seeds)

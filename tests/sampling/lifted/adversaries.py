@@ -270,7 +270,7 @@ def seeds_random(data):
 
 
 @refused
-def unknown_law(data, rng):
+def unknown_distribution(data, rng):
     return rng.multivariate_normal([0, 0], [[1, 0], [0, 1]])
 
 

@@ -10,13 +10,13 @@ import pytest
 from refutedp.model.mechanism import describe
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Pair
-from refutedp.sampling.lifted import CommonNoise, Lift, sample_twins
+from refutedp.sampling.lifted import CommonNoise, Lift, sample_paired
 from refutedp.sampling.lifted.noise.common_noise import MOST_KEPT, RECENT
-from refutedp.sampling.lifted.noise.distributions import LAWS, Source
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.shared_noise import Key
 from refutedp.sampling.runner import Runner
 
-LAPLACE = LAWS["laplace"]
+LAPLACE = DISTRIBUTIONS["laplace"]
 
 
 def common(seed=3):
@@ -147,9 +147,9 @@ def test_samples_that_pairs_share_are_those_they_would_make_alone(mechanism, ord
     known = [Lift(described, data, {}) for data in INPUTS]
     shared = common()
     for number, (first, second) in enumerate(order):
-        remembering = sample_twins((known[first], known[second]), 3000, np.random.default_rng(number), (shared, 0))
+        remembering = sample_paired((known[first], known[second]), 3000, np.random.default_rng(number), (shared, 0))
         anew = (Lift(described, INPUTS[first], {}), Lift(described, INPUTS[second], {}))
-        alone = sample_twins(anew, 3000, np.random.default_rng(number), (common(), 0))
+        alone = sample_paired(anew, 3000, np.random.default_rng(number), (common(), 0))
         assert [rows(side) for side in remembering] == [rows(side) for side in alone]
 
 
@@ -160,7 +160,7 @@ def test_an_input_that_pairs_share_is_run_once_if_all_its_noise_is_in_common():
         first, second = (Lift(describe(mechanism), INPUTS[i], {}) for i in (0, 1))
         third = Lift(describe(mechanism), INPUTS[2], {})
         pairs = ((first, second), (first, third))
-        return [sample_twins(pair, 3000, np.random.default_rng(number), (shared, 0))[0] for pair in pairs]
+        return [sample_paired(pair, 3000, np.random.default_rng(number), (shared, 0))[0] for pair in pairs]
 
     once, again = pair_of(straight, 1)
     assert once is again
@@ -175,9 +175,9 @@ def test_samples_of_several_places_are_shared_too():
     shared = common()
     first, *others = (Lift(describe(straight), data, {}) for data in INPUTS)
     for place in (0, 1):
-        sample_twins((first, others[0]), 500, np.random.default_rng(1), (shared, place))
+        sample_paired((first, others[0]), 500, np.random.default_rng(1), (shared, place))
     kept = [shared.recall((place, 0, 500), first) for place in (0, 1)]
-    again = [sample_twins((first, others[1]), 500, np.random.default_rng(2), (shared, p))[0] for p in (0, 1)]
+    again = [sample_paired((first, others[1]), 500, np.random.default_rng(2), (shared, p))[0] for p in (0, 1)]
     assert [sample.outputs for sample in kept] == again
     assert all(sample.outputs is outputs for sample, outputs in zip(kept, again, strict=True))
 
@@ -186,5 +186,5 @@ def test_few_samples_are_remembered():
     shared = common()
     lifts = [Lift(describe(straight), [float(i), 0.0], {}) for i in range(RECENT + 3)]
     for one, other in pairwise(lifts):
-        sample_twins((one, other), 100, np.random.default_rng(0), (shared, 0))
+        sample_paired((one, other), 100, np.random.default_rng(0), (shared, 0))
     assert len(shared._samples) == RECENT

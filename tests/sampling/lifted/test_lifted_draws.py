@@ -1,4 +1,4 @@
-"""Every law: a column of draws is distributed as single calls are, and a replayed draw has the type of a real one."""
+"""Every distribution: columns of draws are distributed as single calls, and replayed draws have the same types."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_columns_are_distributed_as_single_draws(expression):
     random.seed(3)
     plain = np.array([call([1], rng) if expression.startswith("rng") else call([1]) for _ in range(RUNS)])
     for a, b in zip(columns.T, plain.reshape(RUNS, -1).T, strict=True):
-        # Conservative for discrete laws; about 100 p-values.
+        # Conservative for discrete distributions; about 100 p-values.
         assert stats.ks_2samp(a, b).pvalue > 1e-6
     if columns.shape[1] > 1 and "permutation" not in expression:
         # Elements of one run, and runs of one element, are independent draws.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
 from tests.sampling.lifted.programs import compiled, programs
 
+from hypothesis import HealthCheck, given, settings
 from refutedp.model.mechanism import describe
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
@@ -29,7 +29,7 @@ class Recorded:
     def __getattr__(self, name: str) -> Any:
         def next_value(*args: Any, **keywords: Any) -> Any:
             record = self._records.pop(0)
-            assert record.law == name
+            assert record.distribution == name
             if name == "choice":
                 return np.asarray(args[0])[record.value]
             if keywords.get("dtype") is int:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_law
+from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_distribution
 
 from refutedp.events.features.basic import Type, Value
 from refutedp.events.predicates import Equals, Interval
 from refutedp.model.mechanism import describe
-from refutedp.sampling.lifted import CannotLift, Lift, hit_alone, hit_twins, prove_lift
+from refutedp.sampling.lifted import CannotLift, Lift, hit_alone, hit_paired, prove_lift
 
 EVENTS = (Interval(Value(), None, 0.5), Equals(Type(), "float"))
 WAYS: dict[str, Callable[[Lift, np.random.Generator], object]] = {
     "gathered": lambda lift, rng: lift.sample(20_000, rng),
     "counted": lambda lift, rng: hit_alone(lift, EVENTS, 20_000, rng),
-    "twins": lambda lift, rng: hit_twins((lift, lift), EVENTS, 20_000, rng),
+    "paired": lambda lift, rng: hit_paired((lift, lift), EVENTS, 20_000, rng),
 }
 """What is done with lifted runs."""
 
@@ -54,7 +54,7 @@ def test_refusal_names_the_line():
 
 def test_refusal_names_the_unknown_method():
     with pytest.raises(CannotLift, match="multivariate_normal"):
-        prove_lift(describe(unknown_law), [1], {}, np.random.default_rng(0))
+        prove_lift(describe(unknown_distribution), [1], {}, np.random.default_rng(0))
 
 
 def test_batched_mechanisms_are_not_lifted():

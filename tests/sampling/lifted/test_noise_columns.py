@@ -9,59 +9,65 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.noise.distributions import LAWS, Source
-from refutedp.sampling.lifted.noise.fast_noise import BLOCK, COLUMN_LAWS, FEW, standard
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
+from refutedp.sampling.lifted.noise.fast_noise import BLOCK, COLUMN_DISTRIBUTIONS, FEW, standard
 
 N = 2 * BLOCK + 1000
 
 
-def numpys_own(law, size, *params):
+def numpys_own(distribution, size, *params):
     generator = np.random.default_rng(7)
-    if law.startswith("np.random."):
-        return getattr(np.random.RandomState(generator.bit_generator), law.removeprefix("np.random."))(*params, size)
-    return getattr(generator, law)(*params, size)
+    if distribution.startswith("np.random."):
+        return getattr(np.random.RandomState(generator.bit_generator), distribution.removeprefix("np.random."))(
+            *params, size
+        )
+    return getattr(generator, distribution)(*params, size)
 
 
-def last_digits_apart(a, b):
+def last_digits_unpaired(a, b):
     """By how many units in the last place two arrays differ, at most."""
     return float(np.max(np.abs(a - b) / np.spacing(np.maximum(np.abs(a), np.abs(b)))))
 
 
-@pytest.mark.parametrize("law", sorted(COLUMN_LAWS))
-def test_columns_are_numpys_own_numbers_but_for_the_last_digit_of_a_logarithm(law):
-    ours = standard(law, np.random.default_rng(7), N)
+@pytest.mark.parametrize("distribution", sorted(COLUMN_DISTRIBUTIONS))
+def test_columns_are_numpys_own_numbers_but_for_the_last_digit_of_a_logarithm(distribution):
+    ours = standard(distribution, np.random.default_rng(7), N)
     theirs = (
-        numpys_own(law, N) if "standard" in law else numpys_own(law, N, *((0.0, 1.0)[-len(LAWS[law].parameters) :]))
+        numpys_own(distribution, N)
+        if "standard" in distribution
+        else numpys_own(distribution, N, *((0.0, 1.0)[-len(DISTRIBUTIONS[distribution].parameters) :]))
     )
-    if "gumbel" in law:
+    if "gumbel" in distribution:
         # The outer logarithm of a number near one magnifies the last digit of the inner one.
         assert np.max(np.abs(ours - theirs)) < 1e-14
     else:
-        assert last_digits_apart(ours, theirs) <= 1
+        assert last_digits_unpaired(ours, theirs) <= 1
 
 
 @pytest.mark.parametrize(
-    ("law", "params"), [("laplace", (3.0, 0.25)), ("np.random.laplace", (-1, 2)), ("gumbel", (0, 3))]
+    ("distribution", "params"), [("laplace", (3.0, 0.25)), ("np.random.laplace", (-1, 2)), ("gumbel", (0, 3))]
 )
-def test_location_and_scale_are_applied_as_numpy_does(law, params):
-    ours = LAWS[law].sample(Source(np.random.default_rng(7)), params, (N // 4, 4))
+def test_location_and_scale_are_applied_as_numpy_does(distribution, params):
+    ours = DISTRIBUTIONS[distribution].sample(Source(np.random.default_rng(7)), params, (N // 4, 4))
     assert ours.shape == (N // 4, 4)
-    assert np.allclose(ours, numpys_own(law, (N // 4, 4), *params), rtol=1e-14, atol=1e-14)
+    assert np.allclose(ours, numpys_own(distribution, (N // 4, 4), *params), rtol=1e-14, atol=1e-14)
 
 
-@pytest.mark.parametrize("law", sorted(law for law in COLUMN_LAWS if "standard" not in law))
-def test_an_exact_source_and_small_samples_are_numpys_to_the_last_digit(law):
-    params = (0.0, 2.0)[-len(LAWS[law].parameters) :]
+@pytest.mark.parametrize(
+    "distribution", sorted(distribution for distribution in COLUMN_DISTRIBUTIONS if "standard" not in distribution)
+)
+def test_an_exact_source_and_small_samples_are_numpys_to_the_last_digit(distribution):
+    params = (0.0, 2.0)[-len(DISTRIBUTIONS[distribution].parameters) :]
     for size, exact in ((N, True), (FEW, False)):
-        drawn = LAWS[law].sample(Source(np.random.default_rng(7), exact=exact), params, size)
-        assert np.array_equal(drawn, numpys_own(law, size, *params))
+        drawn = DISTRIBUTIONS[distribution].sample(Source(np.random.default_rng(7), exact=exact), params, size)
+        assert np.array_equal(drawn, numpys_own(distribution, size, *params))
 
 
 def test_exponential_noise_of_the_standard_library_divides_as_it_does():
     source = Source(np.random.default_rng(7))
-    drawn = LAWS["random.expovariate"].sample(source, (3.0,), 1000)
+    drawn = DISTRIBUTIONS["random.expovariate"].sample(source, (3.0,), 1000)
     expected = [-math.log(1.0 - u) / 3.0 for u in np.random.default_rng(7).random(1000).tolist()]
-    assert last_digits_apart(drawn, np.array(expected)) <= 2
+    assert last_digits_unpaired(drawn, np.array(expected)) <= 2
 
 
 @pytest.mark.parametrize("params", [(0.0, -1.0), (0.0, math.nan), (math.nan, 1.0), (0.0, 0.0), (0.0, math.inf)])
@@ -73,7 +79,7 @@ def test_odd_parameters_are_left_to_numpy(params):
             return str(error)
 
     source = Source(np.random.default_rng(7))
-    assert repr(outcome(lambda: LAWS["laplace"].sample(source, params, 1000))) == repr(
+    assert repr(outcome(lambda: DISTRIBUTIONS["laplace"].sample(source, params, 1000))) == repr(
         outcome(lambda: np.random.default_rng(7).laplace(*params, 1000))
     )
 

@@ -68,7 +68,7 @@ def test_a_path_that_cannot_be_lifted_does_not_become_rarer():
 
     runner = Runner(describe(told), Pair([0], [1], "given"), "lifted")
     hits = sum(
-        runner.twins((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
+        runner.paired((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
     )
     expected = chance * pairs * chunks
     assert abs(hits - expected) < 5 * math.sqrt(expected)
@@ -92,13 +92,13 @@ def test_evidence_that_cannot_all_be_lifted_is_made_anew_by_plain_calls():
     assert counts.x + counts.y <= len(SEEN) <= 3 * (counts.x + counts.y)
 
 
-def _told_apart(x):
+def _distinguished(x):
     return x if (x > 7.5) is True else x + 1
 
 
 def rarely_by_identity(data, rng):
     x = data[0] + rng.laplace()
-    return _told_apart(x) if x > 7 else x
+    return _distinguished(x) if x > 7 else x
 
 
 def test_what_was_refused_before_does_not_tell_on_other_runs():

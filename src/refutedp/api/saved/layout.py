@@ -1,4 +1,4 @@
-"""The layout of a saved file, format 1: plain records that msgspec reads, checks and writes."""
+"""The layout of a saved file, format 2: plain records that msgspec reads, checks and writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a file written by this version could be misread by an older one."""
 
 
@@ -39,7 +39,7 @@ def plain(value: Number) -> float:
 class SavedCounts(msgspec.Struct, frozen=True):
     """Hits and runs on both sides; d1 is the side on which the event is said to be likelier.
 
-    `hits_both` is for twin runs: pairs on the same noise in which the event happened on both sides.
+    `hits_both` is for paired runs: pairs on the same noise in which the event happened on both sides.
     """
 
     hits_d1: int
@@ -71,9 +71,7 @@ class SavedCandidate(msgspec.Struct, frozen=True):
     score: Number
     search: SavedCounts
     tangent: tuple[float, float] | None = None
-    twins: bool = False
-    steered: bool = False
-    apart: bool = False
+    confirmation: str = "allocation"
 
 
 class SavedTest(msgspec.Struct, frozen=True):
@@ -83,8 +81,8 @@ class SavedTest(msgspec.Struct, frozen=True):
     log_p_reverse: Number
 
 
-class SavedSteered(msgspec.Struct, frozen=True):
-    """Weighted averages of steered runs: P1 and P2, and their standard errors."""
+class SavedEstimates(msgspec.Struct, frozen=True):
+    """Weighted averages of importance-sampled runs: P1 and P2, and their standard errors."""
 
     rate_d1: float
     rate_d2: float
@@ -105,7 +103,7 @@ class SavedEvidence(msgspec.Struct, frozen=True):
     decided_after: int = 0
     bound_letter: str = "ε"
     bound: Number | None = None
-    steered: SavedSteered | None = None
+    estimates: SavedEstimates | None = None
     fallback: bool = False
 
 

@@ -14,13 +14,15 @@ from refutedp.api.saved.files import write_atomically
 from refutedp.api.saved.layout import FORMAT, Header, Saved, SavedResult, SavedSweep, number, plain
 from refutedp.api.saved.libraries import NeedsLibrary
 from refutedp.api.saved.values import decode, decode_record, encode, encode_record
+from refutedp.api.saved.versions import upgraded
+from refutedp.detector.confirmations import named
 from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Effort, Point, Result, Sweep, Verdict
 from refutedp.events.predicates import Event
 from refutedp.model.claims import Tangent, claim_from_dict
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.origin import Origin
-from refutedp.model.records import Candidate, Counts, Evidence, Examination, Pair, Steered
+from refutedp.model.records import Candidate, Counts, Estimates, Evidence, Examination, Pair
 from refutedp.model.settings import Settings
 
 
@@ -69,9 +71,10 @@ def loads(text: bytes | str) -> Result | Sweep:
             "upgrade with pip install --upgrade refutedp"
         )
     try:
-        saved: Saved = msgspec.json.decode(text, type=Saved)
+        data = upgraded(msgspec.json.decode(text), header.format)
+        saved: Saved = msgspec.convert(data, type=Saved)
         return _to_result(saved) if isinstance(saved, SavedResult) else _to_sweep(saved)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise UsageError(f"is damaged: {error}") from error
     except NeedsLibrary:
         raise
@@ -190,7 +193,7 @@ def _from_evidence(evidence: Evidence) -> layout.SavedEvidence:
         decided_after=evidence.decided_after,
         bound_letter=evidence.bound_letter,
         bound=None if evidence.bound is None else number(evidence.bound),
-        steered=None if evidence.steered is None else _from_steered(evidence.steered),
+        estimates=None if evidence.estimates is None else _from_estimates(evidence.estimates),
         fallback=evidence.fallback,
     )
 
@@ -208,7 +211,7 @@ def _to_evidence(saved: layout.SavedEvidence) -> Evidence:
         decided_after=saved.decided_after,
         bound_letter=saved.bound_letter,
         bound=None if saved.bound is None else plain(saved.bound),
-        steered=None if saved.steered is None else _to_steered(saved.steered),
+        estimates=None if saved.estimates is None else _to_estimates(saved.estimates),
         fallback=saved.fallback,
     )
 
@@ -222,12 +225,12 @@ def _to_examination(saved: layout.SavedExamination) -> Examination:
     return Examination(saved.calls, None if saved.plain is None else _to_evidence(saved.plain), saved.repeated)
 
 
-def _from_steered(steered: Steered) -> layout.SavedSteered:
-    return layout.SavedSteered(*steered.rates, *steered.errors)
+def _from_estimates(estimates: Estimates) -> layout.SavedEstimates:
+    return layout.SavedEstimates(*estimates.rates, *estimates.errors)
 
 
-def _to_steered(saved: layout.SavedSteered) -> Steered:
-    return Steered((saved.rate_d1, saved.rate_d2), (saved.error_d1, saved.error_d2))
+def _to_estimates(saved: layout.SavedEstimates) -> Estimates:
+    return Estimates((saved.rate_d1, saved.rate_d2), (saved.error_d1, saved.error_d2))
 
 
 def _from_test(evidence: Evidence) -> layout.SavedTest:
@@ -247,13 +250,11 @@ def _from_candidate(candidate: Candidate) -> layout.SavedCandidate:
         ),
         event=event_to_builtins(candidate.event),
         event_in_words=candidate.event.words(),
-        share_d1=candidate.share,
+        share_d1=candidate.confirmation.share,
         score=number(candidate.score),
         search=_from_counts(candidate.search),
         tangent=None if candidate.tangent is None else (candidate.tangent.slope, candidate.tangent.intercept),
-        twins=candidate.twins,
-        steered=candidate.steered,
-        apart=candidate.apart,
+        confirmation=candidate.confirmation.name,
     )
 
 
@@ -268,13 +269,10 @@ def _to_candidate(saved: layout.SavedCandidate) -> Candidate:
             outside=saved.pair.outside,
         ),
         event=event_from_builtins(saved.event),
-        share=saved.share_d1,
+        confirmation=named(saved.confirmation, saved.share_d1),
         score=plain(saved.score),
         search=_to_counts(saved.search),
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
-        twins=saved.twins,
-        steered=saved.steered,
-        apart=saved.apart,
     )
 
 

@@ -57,7 +57,7 @@ MOST_VALUES = 16
 
 
 def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) -> list[Feature]:
-    """Every feature that could tell these outputs apart, plain ones first; `references` are noise-free outputs."""
+    """Every feature that could distinguish these outputs, plain ones first; `references` are noise-free outputs."""
     shapes = {group.shape for group in groups}
     further: list[Feature] = []
     found: list[Feature] = []

@@ -20,9 +20,9 @@ import numpy as np
 from refutedp.hypothesis.betting.mixture import Prior, log_likelihood, log_mixture, lower_bound, prior_for
 from refutedp.hypothesis.betting.stakes import Bets, bets_for
 from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
-from refutedp.hypothesis.tests.paired import TwinProcess, stakes_for
+from refutedp.hypothesis.tests.paired import PairedProcess, stakes_for
 from refutedp.model.claims import Claim, Tangent
-from refutedp.model.records import Candidate, Counts
+from refutedp.model.records import Counts
 
 SPENT = 0.25
 """The part of alpha for stopping early."""
@@ -139,16 +139,13 @@ class LineProcess:
         return self.log_peak >= -math.log(alpha)
 
 
-Process: TypeAlias = RatioProcess | LineProcess | TwinProcess
+Process: TypeAlias = RatioProcess | LineProcess | PairedProcess
 
 
-def start_for(claim: Claim, candidate: Candidate) -> Process:
-    """The e-process for a claim, betting on what the search runs of the candidate showed."""
-    if candidate.twins:
-        epsilon = float(claim.epsilon)  # type: ignore[attr-defined]
-        none = Counts(0, 0, 0, 0, both=0)
-        return TwinProcess(epsilon, stakes_for(candidate.search, epsilon), none)
-    return start(claim, candidate.search, candidate.share, candidate.tangent)
+def start_paired(claim: Claim, search: Counts) -> PairedProcess:
+    """The e-process for paired runs, betting on what search runs showed."""
+    epsilon = float(claim.epsilon)  # type: ignore[attr-defined]
+    return PairedProcess(epsilon, stakes_for(search, epsilon), Counts(0, 0, 0, 0, both=0))
 
 
 def start(claim: Claim, search: Counts, share: float, tangent: Tangent | None = None) -> RatioProcess | LineProcess:

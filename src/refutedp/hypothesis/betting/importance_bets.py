@@ -1,4 +1,7 @@
-"""Evidence that grows with steered runs, valid whenever one stops: a unit split among stakes, each an e-process."""
+"""Evidence that grows with importance-sampled runs, valid whenever one stops.
+
+A unit split among stakes, each an e-process.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 class Hits(Protocol):
-    """Hits of steered runs and their weights, which add up."""
+    """Hits of importance-sampled runs and their weights, which add up."""
 
     @property
     def runs(self) -> int:
@@ -45,7 +48,7 @@ H = TypeVar("H", bound=Hits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SteeredProcess(Generic[H]):
+class ImportanceProcess(Generic[H]):
     """Evidence against P1 <= slope P2 + intercept; `shares` are the parts of the unit on each stake."""
 
     line: Tangent

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.hypothesis.betting.anytime import LineProcess, Process
-from refutedp.hypothesis.betting.importance_bets import SteeredProcess
+from refutedp.hypothesis.betting.importance_bets import ImportanceProcess
 from refutedp.hypothesis.betting.mixture import rate_lower_bound
 from refutedp.hypothesis.betting.stakes import bets_for
 from refutedp.hypothesis.certify import Certified, certified_from
@@ -58,10 +58,11 @@ def _climb(process: LineProcess, claim: Claim, error: float, search: Counts) -> 
     return _last_rejected(claim, rejected)
 
 
-def certify_steered(
-    process: SteeredProcess[Any], confidence: float, claim: Claim, rates: tuple[float, float]
+def certify_weighted(
+    process: ImportanceProcess[Any], confidence: float, claim: Claim, rates: tuple[float, float]
 ) -> Certified:
-    """Bounds from steered runs: in the claim's own currency, by ever weaker claims as above; nothing in others.
+    """Bounds from importance-sampled runs: in the claim's own currency, by ever weaker claims as above; nothing in
+    others.
 
     `rates` are what the pilots said.
     """

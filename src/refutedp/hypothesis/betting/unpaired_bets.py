@@ -1,4 +1,4 @@
-"""Bets on steered runs of which each is of one side only (see `sampling.lifted.apart`).
+"""Bets on importance-sampled runs of which each is of one side only (see `sampling.lifted.noise.unpaired`).
 
 A run is of d1 with probability `share`, else of d2; w is the weight of its noise, and a hit is the event. Let `kept`,
 `back` and `stake` be such that share kept + back + stake intercept = 1 and stake slope <= back. Then the run pays
@@ -19,10 +19,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.betting.importance_bets import SteeredProcess
+from refutedp.hypothesis.betting.importance_bets import ImportanceProcess
 from refutedp.model.claims import Tangent
 from refutedp.model.importance import lower_ends, upper_ends
-from refutedp.model.importance_unpaired import ApartHits, no_runs
+from refutedp.model.importance_unpaired import UnpairedHits, no_runs
 
 Floats: TypeAlias = NDArray[np.float64]
 Stakes: TypeAlias = tuple[tuple[float, float], ...]
@@ -37,7 +37,7 @@ _AROUND = ((0.0, 1.0, 0.7), (0.0, 0.8, 0.1), (0.5, 1.0, 0.1), (0.5, 0.5, 0.1))
 """Stakes near the best one: how much of what a miss loses is kept, the part of its stake, its share of the unit."""
 
 
-def log_wealths(hits: ApartHits, line: Tangent, share: float, stakes: Stakes) -> Floats:
+def log_wealths(hits: UnpairedHits, line: Tangent, share: float, stakes: Stakes) -> Floats:
     """log of what one unit has become, for each stake. Hits on d1 are paid at the lower end of their bin."""
     kept, part = np.array(stakes).T
     stake = part * (1 - share * kept) / (line.slope + part * line.intercept)
@@ -53,15 +53,15 @@ def log_wealths(hits: ApartHits, line: Tangent, share: float, stakes: Stakes) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApartProcess(SteeredProcess[ApartHits]):
-    """Evidence from steered runs that are each of one side.
+class UnpairedProcess(ImportanceProcess[UnpairedHits]):
+    """Evidence from importance-sampled runs that are each of one side.
 
     >>> from refutedp.model.importance_unpaired import weigh_first, weigh_second
     >>> rng = np.random.default_rng(0)
     >>> def runs(n):
     ...     first = weigh_first(np.full(n, 0.1), rng.random(n) < 0.9, plain=0.5)
     ...     return first + weigh_second(np.full(9 * n, 0.99), rng.random(9 * n) < 0.001, plain=0.5)
-    >>> start_apart(Tangent(1.5, 0.0), 0.5, 0.1, (0.5, 0.9)).update(runs(1000)).rejects(0.001)
+    >>> start_unpaired(Tangent(1.5, 0.0), 0.5, 0.1, (0.5, 0.9)).update(runs(1000)).rejects(0.001)
     True
     """
 
@@ -73,7 +73,7 @@ class ApartProcess(SteeredProcess[ApartHits]):
         return log_wealths(self.hits, line, self.share, self.stakes)
 
 
-def best_stake(first: ApartHits, second: ApartHits, line: Tangent) -> tuple[float, float, tuple[float, float]]:
+def best_stake(first: UnpairedHits, second: UnpairedHits, line: Tangent) -> tuple[float, float, tuple[float, float]]:
     """How fast wealth grows a run, at best, if runs on d1 and on d2 are like these; with what share and stake."""
     best = (-np.inf, 0.5, _GRID[0])
     for share in SHARES:
@@ -84,9 +84,9 @@ def best_stake(first: ApartHits, second: ApartHits, line: Tangent) -> tuple[floa
     return best
 
 
-def start_apart(line: Tangent, plain: float, share: float, stake: tuple[float, float]) -> ApartProcess:
+def start_unpaired(line: Tangent, plain: float, share: float, stake: tuple[float, float]) -> UnpairedProcess:
     """Most of the unit on the best stake, the rest on more careful ones."""
     kept, part = stake
     stakes = tuple((kept + more * (1 - kept), less * part) for more, less, _ in _AROUND)
     shares = tuple(share for _, _, share in _AROUND)
-    return ApartProcess(line=line, shares=shares, hits=no_runs(plain), share=share, stakes=stakes)
+    return UnpairedProcess(line=line, shares=shares, hits=no_runs(plain), share=share, stakes=stakes)

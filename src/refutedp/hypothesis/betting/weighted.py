@@ -1,9 +1,10 @@
-"""Bets on pairs of steered runs, each pair counted by its weight (see `sampling.lifted.steered`).
+"""Bets on pairs of importance-sampled runs, each pair counted by its weight (see
+`sampling.lifted.importance-sampled`).
 
 With w the weight of a pair, A and B whether the event happened on d1 and on d2, the claim P1 <= slope P2 + intercept
 says that w (A - slope B) - intercept is at most zero on average. It is at least -(slope / plain + intercept), for no
 weight exceeds 1 / plain: so a stake of less than one over that on every pair never loses everything, and the wealth
-is an e-process, whatever the noise was steered by. Weights are gathered in bins, each counted at its worse end.
+is an e-process, whatever the noise was drawn by. Weights are gathered in bins, each counted at its worse end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.betting.importance_bets import SteeredProcess
+from refutedp.hypothesis.betting.importance_bets import ImportanceProcess
 from refutedp.model.claims import Tangent
 from refutedp.model.importance import WeightedHits, lower_ends, no_hits, upper_ends
 
@@ -61,8 +62,8 @@ def best_part(pilot: WeightedHits, line: Tangent) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightedProcess(SteeredProcess[WeightedHits]):
-    """Evidence from pairs of steered runs, with these parts of the largest stake.
+class WeightedProcess(ImportanceProcess[WeightedHits]):
+    """Evidence from pairs of importance-sampled runs, with these parts of the largest stake.
 
     >>> import math
     >>> from refutedp.model.importance import weigh_hits

@@ -108,7 +108,7 @@ class Region:
         low = np.where(below > 0, _LOWEST, low)
         below = np.where(below > 0, _probit(self.probability(low)) - target, below)
         # Where even the lowest rate is not rejected, the cell keeps zero; where the highest is, that one serves.
-        floor, ceiling = below > 0, above <= 0
+        floor, upper_bound = below > 0, above <= 0
         for _ in range(_ROOT_STEPS):
             # False position in probits, where the probability is nearly a straight line (Illinois variant).
             weight = np.clip(below / np.where(below == above, -1.0, below - above), 0.01, 0.99)
@@ -118,9 +118,9 @@ class Region:
             above = np.where(inside, above / 2, value)
             below = np.where(inside, value, below / 2)
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-            if np.all((np.abs(value) < _CLOSE) | floor | ceiling):
+            if np.all((np.abs(value) < _CLOSE) | floor | upper_bound):
                 break
-        low = np.where(ceiling, end, low)
+        low = np.where(upper_bound, end, low)
         return Frontier(self.low, self.high, np.where((self.probability(low) <= level) & ~floor, low, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Twin runs: both inputs on the same noise, so that chance moves both alike and most of it cancels.
+"""Paired runs: both inputs on the same noise, so that chance moves both alike and most of it cancels.
 
 In each pair of runs the event happens on d1 only, on d2 only, on both, or on neither. Given the m pairs in which it
 happens at all, these three counts are multinomial, and P1 <= e^epsilon P2 says that
@@ -50,12 +50,12 @@ _FARTHEST = 40.0
 
 
 def log_p_value(counts: Counts, epsilon: float) -> float:
-    """log of a valid p-value for H0: P1 <= e^epsilon P2, at every number of twin runs.
+    """log of a valid p-value for H0: P1 <= e^epsilon P2, at every number of paired runs.
 
-    >>> twins = Counts(x=1500, y=1260, n_x=40_000, n_y=40_000, both=1260)
-    >>> round(math.exp(log_p_value(twins, epsilon=0.15)), 3)
+    >>> counts = Counts(x=1500, y=1260, n_x=40_000, n_y=40_000, both=1260)
+    >>> round(math.exp(log_p_value(counts, epsilon=0.15)), 3)
     0.019
-    >>> from refutedp.hypothesis import allocation   # the same hits on independent runs say much less
+    >>> from refutedp.hypothesis.tests import allocation   # the same hits on independent runs say much less
     >>> round(math.exp(allocation.log_p_value(Counts(1500, 1260, 40_000, 40_000), epsilon=0.15)), 2)
     0.27
     """
@@ -73,8 +73,8 @@ def log_p_value(counts: Counts, epsilon: float) -> float:
 def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
     """The largest epsilon that P1 > e^epsilon P2 exceeds with this confidence; minus infinity without hits on d1.
 
-    >>> twins = Counts(x=1500, y=1260, n_x=40_000, n_y=40_000, both=1260)
-    >>> round(epsilon_lower_bound(twins, 0.95), 3)
+    >>> counts = Counts(x=1500, y=1260, n_x=40_000, n_y=40_000, both=1260)
+    >>> round(epsilon_lower_bound(counts, 0.95), 3)
     0.155
     """
     if counts.x == 0:
@@ -114,7 +114,7 @@ def _spread(counts: Counts) -> float:
 
 
 def _cells_of(counts: Counts) -> tuple[int, int, int]:
-    assert counts.both is not None, "counts of twin runs"
+    assert counts.both is not None, "counts of paired runs"
     return counts.x - counts.both, counts.y - counts.both, counts.both
 
 
@@ -218,11 +218,11 @@ def stakes_for(search: Counts, epsilon: float) -> Stakes:
 
 
 @dataclass(frozen=True, slots=True)
-class TwinProcess:
-    """Evidence against P1 <= e^epsilon P2 that grows with pairs of twin runs, valid whenever one stops.
+class PairedProcess:
+    """Evidence against P1 <= e^epsilon P2 that grows with pairs of paired runs, valid whenever one stops.
 
     >>> stakes = stakes_for(Counts(300, 100, 1000, 1000, both=100), 0.5)
-    >>> process = TwinProcess(0.5, stakes, Counts(0, 0, 0, 0, both=0))
+    >>> process = PairedProcess(0.5, stakes, Counts(0, 0, 0, 0, both=0))
     >>> process.update(Counts(90, 30, 300, 300, both=30)).rejects(0.001)
     True
     """
@@ -237,7 +237,7 @@ class TwinProcess:
         """log of the e-value of all pairs so far."""
         return self.stakes.log_wealth(self.counts, self.epsilon)
 
-    def update(self, batch: Counts) -> TwinProcess:
+    def update(self, batch: Counts) -> PairedProcess:
         """The evidence with one more batch of fresh pairs."""
         after = replace(self, counts=self.counts + batch)
         return replace(after, log_peak=max(self.log_peak, after.log_e))
@@ -270,18 +270,18 @@ def rough_bound(counts: Counts, level: float) -> float:
     return float(nearer(x, y, both, lower_bounds(x, y, level))[0])
 
 
-def nearer(x: Ints, y: Ints, both: Ints, apart: Floats) -> Floats:
-    """Bounds of independent runs, drawn nearer to the observed log ratio by as much as twins spread less."""
+def nearer(x: Ints, y: Ints, both: Ints, unpaired: Floats) -> Floats:
+    """Bounds of independent runs, drawn nearer to the observed log ratio by as much as paired runs spread less."""
     seen = np.log(np.maximum(x, 0.5)) - np.log(np.maximum(y, 0.5))
     spread = np.sqrt((x + y - 2 * both) / np.maximum(x + y, 1))
     with np.errstate(invalid="ignore"):
-        return np.where((x > 0) & (y > 0), seen - spread * (seen - apart), apart)
+        return np.where((x > 0) & (y > 0), seen - spread * (seen - unpaired), unpaired)
 
 
 def pays(counts: Counts) -> bool:
-    """Whether twin runs would give a sharper bound than as many independent ones, shared out in the best way.
+    """Whether paired runs would give a sharper bound than as many independent ones, shared out in the best way.
 
-    The variance of the log ratio is (1/P1 + 1/P2 - 2 P12/(P1 P2)) / pairs for twins, and at best
+    The variance of the log ratio is (1/P1 + 1/P2 - 2 P12/(P1 P2)) / pairs for paired runs, and at best
     (1/sqrt(P1) + 1/sqrt(P2))^2 / (2 pairs) for independent runs.
 
     >>> pays(Counts(300, 200, 1000, 1000, both=200)), pays(Counts(300, 10, 1000, 1000, both=3))
@@ -290,5 +290,5 @@ def pays(counts: Counts) -> bool:
     _, _, both = _cells_of(counts)
     p1, p2 = (counts.x + 0.5) / (counts.n_x + 1), (counts.y + 0.5) / (counts.n_y + 1)
     p12 = min(both / max(counts.n_x, 1), p1, p2)
-    twins = 1 / p1 + 1 / p2 - 2 * p12 / (p1 * p2)
-    return bool(2 * twins < (p1**-0.5 + p2**-0.5) ** 2)
+    paired = 1 / p1 + 1 / p2 - 2 * p12 / (p1 * p2)
+    return bool(2 * paired < (p1**-0.5 + p2**-0.5) ** 2)

@@ -31,7 +31,7 @@ def why(
     stretching = [name for name in arguments if name in scaled and name not in (*branching, *noisy)]
     listed = [name for name in arguments if name in cases]
     rest = [name for name in arguments if name not in (*branching, *noisy, *stretching, *listed)]
-    steering = [name for name in rest if name in asked]
+    deciding = [name for name in rest if name in asked]
     other = [name for name in rest if name not in asked]
     count = f"{found.diverging} of {found.branches} branches diverge"
     parts = []
@@ -46,8 +46,8 @@ def why(
     if stretching:
         parts.append(f"{_each(stretching, arguments)} only {_verb(stretching, 'stretch', 'es')} the noise")
     parts += [f"{name} = {arguments[name]!r} is the best of {cases[name]} cases" for name in listed]
-    if steering:
-        parts.append(f"{_each(steering, arguments)} {_is(steering)} the simplest that allows it")
+    if deciding:
+        parts.append(f"{_each(deciding, arguments)} {_is(deciding)} the simplest that allows it")
     if other:
         parts.append(f"{_each(other, arguments)} {_verb(other, 'change')} no branch and no noise")
     return "; ".join(parts)

@@ -65,7 +65,10 @@ class Runner:
 
 
 def _test_returned(tracing: Tracing, output: Any) -> None:
-    """A truth that is returned is told to the world as much as one that steers a branch: it counts as one."""
+    """A truth that is returned is told to the world as much as one that draws by importance a branch.
+
+    It counts as one.
+    """
     if type(output) is Truth:
         if output.site is not None and not output.asked:
             tracing.test(output, output.site)

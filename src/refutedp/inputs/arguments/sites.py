@@ -20,7 +20,7 @@ _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 class Site:
     """One test in the source: its position, so that a loop's copies of the same test are one site.
 
-    `part` tells apart the comparisons of one chain such as `0 < x < threshold`.
+    `part` distinguishes the comparisons of one chain such as `0 < x < threshold`.
     """
 
     file: str

@@ -14,7 +14,7 @@ from refutedp.model.claims.validate import positive_number
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP(Claim):
-    """mu-GDP: telling the inputs apart is at least as hard as telling N(0, 1) from N(mu, 1).
+    """mu-GDP: distinguishing the inputs is at least as hard as telling N(0, 1) from N(mu, 1).
 
     P1 <= Phi(Phi^-1(P2) + mu): "Gaussian Differential Privacy", Dong, Roth & Su 2022, Definition 2.6.
 

@@ -42,7 +42,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class FDP(Claim):
-    """f-DP: a test that tells the inputs apart with false-alarm rate a misses with probability at least f(a).
+    """f-DP: a test that distinguishes the inputs with false-alarm rate a misses with probability at least f(a).
 
     `tradeoff` is f: convex, nonincreasing, f(a) <= 1 - a; NumPy arrays are passed when it takes them. As the claim
     holds for both orders of the inputs, the inverse of f bounds too ("Gaussian Differential Privacy", Dong, Roth & Su

@@ -2,8 +2,8 @@
 
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
 from refutedp.sampling.lifted.noise.common_noise import CommonNoise
-from refutedp.sampling.lifted.noise.paired_runs import hit_alone, hit_steered, hit_twins, sample_twins
-from refutedp.sampling.lifted.noise.unpaired import hit_apart
+from refutedp.sampling.lifted.noise.paired_runs import hit_alone, hit_paired, hit_weighted, sample_paired
+from refutedp.sampling.lifted.noise.unpaired import hit_unpaired
 from refutedp.sampling.lifted.refusal import CannotLift
 from refutedp.sampling.lifted.trust.known import KnownLifts
 
@@ -13,10 +13,10 @@ __all__ = [
     "KnownLifts",
     "Lift",
     "hit_alone",
-    "hit_apart",
-    "hit_steered",
-    "hit_twins",
+    "hit_paired",
+    "hit_unpaired",
+    "hit_weighted",
     "prove_lift",
     "sample_lifted",
-    "sample_twins",
+    "sample_paired",
 ]

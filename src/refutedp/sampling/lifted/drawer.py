@@ -15,7 +15,7 @@ from refutedp.sampling.lifted.columns.functions import stack_nested
 from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import Draw
 from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
@@ -49,16 +49,16 @@ class LiftedDrawer:
         """Give up the lift."""
         self.run.refuse(why)
 
-    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
         """One column of draws; parameters may be numbers, arrays or columns."""
         run = self.run
         array: Array | None
-        if run.recorded(law.name):
+        if run.recorded(distribution.name):
             position = len(run.draws)
             rows = run.record.rows(position)
             if rows is not None:
-                run.draws.append(Draw(law.name, params, None, rows, run.epoch, law.convert))
-                return retraced(run, rows, law.convert is None)
+                run.draws.append(Draw(distribution.name, params, None, rows, run.epoch, distribution.convert))
+                return retraced(run, rows, distribution.convert is None)
             array = run.record.taken(position)
             shape = array.shape[1:] or None
         else:
@@ -67,19 +67,21 @@ class LiftedDrawer:
                 if size is not None or not _plain_numbers(params):
                     params = tuple([stack_nested(p) for p in params])
                     shape = self._element_shape(params, size)
-                    array = self._sample(law, params, shape)
+                    array = self._sample(distribution, params, shape)
                 else:
-                    array = self._shared(law, params, None)
+                    array = self._shared(distribution, params, None)
                     if array is None:
-                        array = law.sample(self.source, params, run.n)
+                        array = distribution.sample(self.source, params, run.n)
             except (ValueError, TypeError) as error:
-                self.refuse(f"it calls {law.name} with parameters that are invalid, if only in some runs: {error}")
-        run.draws.append(Draw(law.name, params, shape, array, run.epoch, law.convert))
+                self.refuse(
+                    f"it calls {distribution.name} with parameters that are invalid, if only in some runs: {error}"
+                )
+        run.draws.append(Draw(distribution.name, params, shape, array, run.epoch, distribution.convert))
         if shape is not None:
             return ArrayColumn(run, array, False, ordered=True)
-        return Scalar(run, array, array.dtype.kind, law.convert is None)
+        return Scalar(run, array, array.dtype.kind, distribution.convert is None)
 
-    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
         """Elements of a flat sequence, or of range(options), with replacement."""
         run = self.run
         if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):
@@ -90,13 +92,13 @@ class LiftedDrawer:
         if element_ndim(options) > 1:
             self.refuse("it chooses from an array of several axes")
         count = int(options) if element_ndim(options) == 0 else len(options)
-        index = self._values(law, lambda: self._indices(count, p, shape))
+        index = self._values(distribution, lambda: self._indices(count, p, shape))
         pool: Any = np.arange(count) if element_ndim(options) == 0 else options
         if not isinstance(pool, Lifted):
             pool = np.asarray(pool)
             if pool.dtype not in STANDARD and pool.dtype.kind != "U":
                 self.refuse(f"it chooses among values of dtype {pool.dtype}")
-        drawn = Draw(law, (options, p), shape, index, run.epoch, None)
+        drawn = Draw(distribution, (options, p), shape, index, run.epoch, None)
         run.draws.append(drawn)
         if isinstance(pool, Lifted):
             chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
@@ -135,13 +137,13 @@ class LiftedDrawer:
 
     def _uniform(self, shape: tuple[int, ...] | None) -> Array:
         """The numbers of [0, 1) that decide choices, the same on both inputs where noise is shared as it is."""
-        if self.shared is not None and not self.shared.steered:
-            shared = self._shared(LAWS["random"], (), shape)
+        if self.shared is not None and not self.shared.weighted:
+            shared = self._shared(DISTRIBUTIONS["random"], (), shape)
             if shared is not None:
                 return shared
         return drawn_by_element(self.source.generator.random, self.run.n, shape)
 
-    def permute(self, law: str, values: Any) -> Any:
+    def permute(self, distribution: str, values: Any) -> Any:
         """A random order, drawn as an order of positions."""
         run = self.run
         values = stack_nested(values)
@@ -149,8 +151,8 @@ class LiftedDrawer:
             self.refuse("it permutes an array of several axes")
         count = int(values) if element_ndim(values) == 0 else len(values)
         generator = self.source.generator
-        order = self._values(law, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
-        run.draws.append(Draw(law, (values,), (count,), order, run.epoch, None))
+        order = self._values(distribution, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
+        run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch, None))
         if element_ndim(values) == 0:
             return ArrayColumn(run, order, False)
         pool = values.values() if isinstance(values, Lifted) else np.asarray(values)[None]
@@ -171,8 +173,8 @@ class LiftedDrawer:
                 return Scalar(run, pool[index], pool.dtype.kind, False)
         return options[run.resolve(index, "a choice among objects")]
 
-    def _values(self, law: str, sample: Callable[[], Array]) -> Array:
-        array = self.run.recorded_array(law)
+    def _values(self, distribution: str, sample: Callable[[], Array]) -> Array:
+        array = self.run.recorded_array(distribution)
         return sample() if array is None else array
 
     def _element_shape(self, params: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
@@ -190,21 +192,23 @@ class LiftedDrawer:
             raise ValueError("Output size is not compatible with broadcast dimensions of inputs.")
         return given
 
-    def _sample(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
+    def _sample(self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
         ndim = len(shape or ())
         rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
-        shared = self._shared(law, tuple(rows), shape)
+        shared = self._shared(distribution, tuple(rows), shape)
         if shared is not None:
             return shared
         given = tuple(rows)
         if _plain_numbers(given):
-            return drawn_by_element(lambda size: law.sample(self.source, given, size), self.run.n, shape)
-        return np.asarray(law.sample(self.source, given, (self.run.n, *(shape or ()))))
+            return drawn_by_element(lambda size: distribution.sample(self.source, given, size), self.run.n, shape)
+        return np.asarray(distribution.sample(self.source, given, (self.run.n, *(shape or ()))))
 
-    def _shared(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array | None:
+    def _shared(
+        self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None
+    ) -> Array | None:
         if self.shared is None:
             return None
-        return self.shared.draw(len(self.run.draws), law, params, shape, self.run.ids(), self.source)
+        return self.shared.draw(len(self.run.draws), distribution, params, shape, self.run.ids(), self.source)
 
 
 def _places(cumulative: Array, uniform: Array) -> Array:

@@ -36,10 +36,10 @@ class Run:
 
     __slots__ = (
         "_composed",
+        "_distributions",
         "_ids",
         "_ids_epoch",
         "_known",
-        "_laws",
         "_position",
         "_steps",
         "choices",
@@ -59,7 +59,7 @@ class Run:
         self.n = start.n
         self.decisions: list[Hashable] = list(start.decisions)
         self.record = start.record
-        self._laws = start.record.laws
+        self._distributions = start.record.distributions
         self._ids = start.ids
         self._ids_epoch = 0
         self.defer = defer
@@ -144,19 +144,19 @@ class Run:
         """The function has returned: whoever splits the runs from now on would leave a part without its end."""
         self.closed = True
 
-    def recorded(self, law: str) -> bool:
+    def recorded(self, distribution: str) -> bool:
         """Whether the runs made the next draw when they passed here before."""
         position = len(self.draws)
         if position >= len(self.record):
             return False
-        if self._laws[position] != law:
+        if self._distributions[position] != distribution:
             self.stateful = True
             self.refuse("it does not draw the same noise twice on the same path: it keeps state between calls")
         return True
 
-    def recorded_array(self, law: str) -> Array | None:
+    def recorded_array(self, distribution: str) -> Array | None:
         """The values that the next draw had when its runs passed here before; None when it is new."""
-        return self.record.taken(len(self.draws)) if self.recorded(law) else None
+        return self.record.taken(len(self.draws)) if self.recorded(distribution) else None
 
     @property
     def consistent(self) -> bool:

@@ -206,16 +206,16 @@ class Lift:
         shared: SharedNoise | None = None,
         drawn: list[Recorded] | None = None,
     ) -> Iterator[Any]:
-        """Outputs of plain calls, on noise of their own; only where noise is steered is it worth sharing.
+        """Outputs of plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing.
 
         `drawn` holds the draws of the last of them, if they are wanted.
         """
         ids = np.arange(start.n) if start.ids is None else start.ids
         record = start.record
         arrays = tuple(record.taken(position) for position in range(len(record)))
-        for number, values in enumerate(values_by_run(record.laws, arrays, start.n)):
-            one = None if shared is None or not shared.steered else shared.of_one(ids[number : number + 1], source)
-            yield self.plain.call(Continue(record.laws, values, source, one, drawn))
+        for number, values in enumerate(values_by_run(record.distributions, arrays, start.n)):
+            one = None if shared is None or not shared.weighted else shared.of_one(ids[number : number + 1], source)
+            yield self.plain.call(Continue(record.distributions, values, source, one, drawn))
 
     def _tried(self) -> _Trial:
         """What a pilot whose seed is fixed tells of the paths.

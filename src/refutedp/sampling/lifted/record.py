@@ -33,7 +33,7 @@ class Rows:
 class Draw(NamedTuple):
     """One call to the generator: `array` holds its values for the runs that were alive at `epoch`."""
 
-    law: str
+    distribution: str
     params: tuple[Any, ...]
     size: tuple[int, ...] | None
     array: Array | Rows
@@ -65,9 +65,9 @@ class Record:
         return len(self._draws)
 
     @property
-    def laws(self) -> tuple[str, ...]:
-        """Which laws were drawn from."""
-        return tuple([draw.law for draw in self._draws])
+    def distributions(self) -> tuple[str, ...]:
+        """Which distributions were drawn from."""
+        return tuple([draw.distribution for draw in self._draws])
 
     def rows(self, position: int) -> Rows | None:
         """The values of a draw of one number, not yet taken; None for an array, which is taken anyway."""

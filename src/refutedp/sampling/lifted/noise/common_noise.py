@@ -34,7 +34,8 @@ class Sample(NamedTuple):
 
 
 class CommonNoise:
-    """Standard noise by place, draw and law, drawn when it is first asked for; it travels without what it keeps.
+    """Standard noise by place, draw and distribution, drawn when it is first asked for; it travels without what it
+    keeps.
 
     >>> common = CommonNoise(np.random.SeedSequence(0))
     >>> key = Key(0, "laplace", None)
@@ -57,7 +58,13 @@ class CommonNoise:
         """One draw of all runs of a place; callers must not write to it."""
         found = self._kept.get((place, key))
         if found is None:
-            name = (*self._seeds.spawn_key, *place, key.position, crc32(key.law.encode()), *(key.shape or ()))
+            name = (
+                *self._seeds.spawn_key,
+                *place,
+                key.position,
+                crc32(key.distribution.encode()),
+                *(key.shape or ()),
+            )
             seeds = np.random.SeedSequence(self._seeds.entropy, spawn_key=name)
             found = standard_noise(key, place[-1], Source(np.random.default_rng(seeds)))
             if self._numbers + found.size <= MOST_KEPT:

@@ -1,11 +1,11 @@
 """The distributions that can be drawn by column: how each is called, sampled, and handed to plain code.
 
-A law is named after the call the mechanism wrote: `laplace` for a method of a Generator, `np.random.laplace` for the
-legacy module, `random.gauss` for the standard library. NumPy's laws draw with the call's own algorithm, because
-a mechanism may be broken by the very floats an algorithm can produce; so do `random.random`, `uniform` and
-`expovariate`. Some of these algorithms are done on whole columns (`noise.py`), unless a source is to be exact to the
-last digit. The other laws of `random` (gauss, gammavariate, betavariate) have the same distribution, but are drawn by
-NumPy's algorithm, as are choices and permutations.
+A distribution is named after the call the mechanism wrote: `laplace` for a method of a Generator, `np.random.laplace`
+for the legacy module, `random.gauss` for the standard library. NumPy's distributions draw with the call's own
+algorithm, because a mechanism may be broken by the very floats an algorithm can produce; so do `random.random`,
+`uniform` and `expovariate`. Some of these algorithms are done on whole columns (`noise.py`), unless a source is to be
+exact to the last digit. The other distributions of `random` (gauss, gammavariate, betavariate) have the same
+distribution, but are drawn by NumPy's algorithm, as are choices and permutations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
-from refutedp.sampling.lifted.noise.fast_noise import COLUMN_LAWS, many, standard
+from refutedp.sampling.lifted.noise.fast_noise import COLUMN_DISTRIBUTIONS, many, standard
 
 Size = tuple[int, ...] | int | None
 
@@ -40,11 +40,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Distribution:
     """One distribution: its parameters in order, and `sample(source, params, size)`, a scalar when size is None.
 
     `convert` turns one drawn element into what the plain call returns; None when NumPy's own scalar is returned.
-    `positive` are the numbers of the parameters of a law of `random` that must be positive.
+    `positive` are the numbers of the parameters of a distribution of `random` that must be positive.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Law:
     positive: tuple[int, ...] = ()
 
     def takes(self, params: tuple[Any, ...]) -> bool:
-        """Whether a law of `random`, written in Python, does with these what is done with columns."""
+        """Whether a distribution of `random`, written in Python, does with these what is done with columns."""
         if any(p.__class__ is not float and p.__class__ is not int for p in params):
             return False
         return all(bool((np.asarray(_numbers(params[k])) > 0).all()) for k in self.positive)
@@ -66,7 +66,7 @@ def _numbers(value: Any) -> Any:
 
 REQUIRED: Any = object()
 
-_FLOAT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
+_FLOAT_DISTRIBUTIONS: dict[str, tuple[tuple[str, Any], ...]] = {
     "laplace": (("loc", 0.0), ("scale", 1.0)),
     "gumbel": (("loc", 0.0), ("scale", 1.0)),
     "logistic": (("loc", 0.0), ("scale", 1.0)),
@@ -89,7 +89,7 @@ _FLOAT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
     "vonmises": (("mu", REQUIRED), ("kappa", REQUIRED)),
     "triangular": (("left", REQUIRED), ("mode", REQUIRED), ("right", REQUIRED)),
 }
-_INT_LAWS: dict[str, tuple[tuple[str, Any], ...]] = {
+_INT_DISTRIBUTIONS: dict[str, tuple[tuple[str, Any], ...]] = {
     "geometric": (("p", REQUIRED),),
     "binomial": (("n", REQUIRED), ("p", REQUIRED)),
     "poisson": (("lam", 1.0),),
@@ -120,7 +120,7 @@ def _legacy(name: str) -> Sample:
 
 def _quick(name: str, plain: Sample) -> Sample:
     """`plain`, or the same on whole columns where that is faster, as long as the parameters are plain numbers."""
-    if name not in COLUMN_LAWS:
+    if name not in COLUMN_DISTRIBUTIONS:
         return plain
 
     def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
@@ -181,14 +181,14 @@ def _gamma(source: Source, params: tuple[Any, ...], size: Size) -> Any:
     return source.generator.gamma(params[0], params[1], size)
 
 
-def _build() -> dict[str, Law]:
-    table: dict[str, Law] = {}
+def _build() -> dict[str, Distribution]:
+    table: dict[str, Distribution] = {}
 
     def add(name: str, parameters: Any, sample: Any, convert: Any, positive: tuple[int, ...] = ()) -> None:
-        table[name] = Law(name, parameters, sample, convert, positive)
+        table[name] = Distribution(name, parameters, sample, convert, positive)
 
-    for laws, convert in ((_FLOAT_LAWS, float), (_INT_LAWS, int)):
-        for name, parameters in laws.items():
+    for distributions, convert in ((_FLOAT_DISTRIBUTIONS, float), (_INT_DISTRIBUTIONS, int)):
+        for name, parameters in distributions.items():
             add(name, parameters, _quick(name, _modern(name)), convert)
             add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert)
     for name in _SIZE_ONLY:
@@ -211,5 +211,8 @@ def _build() -> dict[str, Law]:
     return table
 
 
-LAWS = _build()
-"""Every law by name. `high` of the integer laws is exclusive, whatever the call's own convention."""
+DISTRIBUTIONS = _build()
+"""Every distribution by name.
+
+`high` of the integer distributions is exclusive, whatever the call's own convention.
+"""

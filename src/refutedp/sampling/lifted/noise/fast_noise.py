@@ -77,11 +77,11 @@ _TURN: dict[str, Callable[[Array, Array, Array], None]] = {
     "np.random.exponential": _exponential,
     "np.random.standard_exponential": _exponential,
 }
-"""How each law turns uniform numbers, in place, into noise; with room for two numbers more for each."""
+"""How each distribution turns uniform numbers, in place, into noise; with room for two numbers more for each."""
 
 
-COLUMN_LAWS = frozenset(_TURN)
-"""The laws that can be drawn by the column."""
+COLUMN_DISTRIBUTIONS = frozenset(_TURN)
+"""The distributions that can be drawn by the column."""
 
 
 def many(size: tuple[int, ...] | int) -> bool:
@@ -89,7 +89,7 @@ def many(size: tuple[int, ...] | int) -> bool:
     return (size if isinstance(size, int) else math.prod(size)) > FEW
 
 
-def standard(law: str, generator: Uniform, size: tuple[int, ...] | int) -> Array:
+def standard(distribution: str, generator: Uniform, size: tuple[int, ...] | int) -> Array:
     """Noise of location 0 and scale 1.
 
     >>> import numpy as np
@@ -97,7 +97,7 @@ def standard(law: str, generator: Uniform, size: tuple[int, ...] | int) -> Array
     >>> bool(np.allclose(ours, np.random.default_rng(0).laplace(size=1000), rtol=1e-15))
     True
     """
-    turn = _TURN[law]
+    turn = _TURN[distribution]
     noise = np.empty(size)
     flat = noise.reshape(-1)
     aside, beside = np.empty((2, min(BLOCK, flat.size)))

@@ -1,11 +1,11 @@
-"""Noise steered towards an event: drawn more often where the event happens, and weighed so that nothing is gained.
+"""Noise drawn towards an event: drawn more often where the event happens, and weighed so that nothing is gained.
 
 Every draw has its range cut into bins by its quantiles, halving towards both ends: a rare event of Gaussian noise
-lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the law is its own.
-A part of the runs, `plain`, draws as ever. A run whose draws are `ratio` times as likely under the plan as under
-their laws has the weight 1 / (plain + (1 - plain) ratio): averages of what runs do times their weights are unbiased,
-and no weight exceeds 1 / plain, however wrong the plan is. This is so for events of the real numbers: the last digits
-of steered noise are not those that NumPy draws.
+lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the distribution is
+its own. A part of the runs, `plain`, draws as ever. A run whose draws are `ratio` times as likely under the plan as
+under their distributions has the weight 1 / (plain + (1 - plain) ratio): averages of what runs do times their weights
+are unbiased, and no weight exceeds 1 / plain, however wrong the plan is. This is so for events of the real numbers:
+the last digits of importance-sampled noise are not those that NumPy draws.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ WIDEST = 1 / 64
 _BEYOND = 0.2
 """How much of each draw's plan is moved outwards, where rarer hits than those of the pilot are to be expected."""
 _CHANCE = 2.0
-"""A draw that differs from its law by less, on the scale of Kolmogorov and Smirnov, does not matter to the event."""
+"""A draw that differs from its distribution by less (a Kolmogorov-Smirnov statistic) does not matter to the event."""
 _DOUBT = 50.0
 """A pilot with this many hits is trusted half."""
 _OWN = 0.1
-"""How much of each draw's plan is its own law, lest a few hits in the pilot decide everything."""
+"""How much of each draw's plan is its own distribution, lest a few hits in the pilot decide everything."""
 
 
 class Quantiles(NamedTuple):
-    """The value of a standard law with this probability below it, and with this probability above it."""
+    """The value of a standard distribution with this probability below it, and with this probability above it."""
 
     lower: Callable[[Floats], Floats]
     upper: Callable[[Floats], Floats]
@@ -74,8 +74,8 @@ _FAMILIES = {
 }
 
 
-def _family(law: str) -> Quantiles | None:
-    return _FAMILIES.get(law.rsplit(".", 1)[-1])
+def _family(distribution: str) -> Quantiles | None:
+    return _FAMILIES.get(distribution.rsplit(".", 1)[-1])
 
 
 def _tail() -> Floats:
@@ -89,39 +89,39 @@ _TAIL = _tail()
 SIDE = len(_TAIL)
 """Bins on either side of the median."""
 MASSES: Floats = np.concatenate([_TAIL[:1], np.diff(_TAIL), np.diff(_TAIL)[::-1], _TAIL[:1]])
-"""The probability of each bin under the draw's own law, from the lowest bin to the highest."""
+"""The probability of each bin under the draw's own distribution, from the lowest bin to the highest."""
 _STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
 """Where each bin starts, counted from its own end of the range."""
 
 
 @functools.lru_cache(maxsize=64)
-def _edges(law: str) -> Floats:
+def _edges(distribution: str) -> Floats:
     """Values between the bins."""
-    quantiles = _family(law)
+    quantiles = _family(distribution)
     assert quantiles is not None
     return np.concatenate([quantiles.lower(_TAIL), quantiles.upper(_TAIL[:-1][::-1])])
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The probability of each bin (columns), for each element (rows) of each draw that is steered."""
+    """The probability of each bin (columns), for each element (rows) of each draw that is importance-sampled."""
 
     tables: Mapping[Key, Floats]
     plain: float = 1.0
-    """The part of the runs that is not steered."""
+    """The part of the runs that is not importance-sampled."""
 
 
-class SteeredNoise(SharedNoise):
+class ImportanceNoise(SharedNoise):
     """Shared noise of which a part is drawn by a plan; `weights` once all runs are made."""
 
-    __slots__ = ("_log_ratio", "_steered", "plan")
+    __slots__ = ("_log_ratio", "_weighted", "plan")
 
-    steered = True
+    weighted = True
 
     def __init__(self, n: int, plan: Plan, rng: np.random.Generator) -> None:
         super().__init__(n)
         self.plan = plan
-        self._steered = rng.random(n) >= plan.plain
+        self._weighted = rng.random(n) >= plan.plain
         self._log_ratio = np.zeros(n)
 
     @property
@@ -131,25 +131,25 @@ class SteeredNoise(SharedNoise):
         return np.asarray(1 / (plain + (1 - plain) * np.exp(self._log_ratio)))
 
     def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
-        """Standard noise, drawn by the plan for the runs that are steered."""
+        """Standard noise, drawn by the plan for the runs that are importance-sampled."""
         values = super().fresh(key, runs, source)
         table = self.plan.tables.get(key)
         if table is None:
             return values
-        steered = self._steered if runs is None else self._steered[runs]
+        weighted = self._weighted if runs is None else self._weighted[runs]
         rows = values.reshape(len(values), -1)
-        here = np.flatnonzero(steered)
+        here = np.flatnonzero(weighted)
         log_ratio = np.zeros(len(rows))
         for element, chances in enumerate(table):
-            rows[here, element] = _drawn(key.law, chances, len(here), source.generator)
-            log_ratio += np.log(chances / MASSES)[bins_of(key.law, rows[:, element])]
+            rows[here, element] = _drawn(key.distribution, chances, len(here), source.generator)
+            log_ratio += np.log(chances / MASSES)[bins_of(key.distribution, rows[:, element])]
         self._log_ratio[slice(None) if runs is None else runs] += log_ratio
         return rows.reshape(values.shape)
 
 
-def _drawn(law: str, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Values of a standard law, in bins of these chances."""
-    quantiles = _family(law)
+def _drawn(distribution: str, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Values of a standard distribution, in bins of these chances."""
+    quantiles = _family(distribution)
     assert quantiles is not None
     ends = np.cumsum(chances)
     bins = np.minimum(np.searchsorted(ends / ends[-1], rng.random(count), side="right"), len(chances) - 1)
@@ -192,13 +192,13 @@ def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[
     """
     total = float(worth.sum())
     for key, values, filled in noise.drawn():
-        if _family(key.law) is None or total <= 0:
+        if _family(key.distribution) is None or total <= 0:
             continue
         worths = worth if filled is None else np.where(filled, worth, 0.0)
         used = np.flatnonzero(worths)
         rows = []
         for row in values.reshape(len(values), -1)[used].T:
-            seen = np.bincount(bins_of(key.law, row), worths[used], len(MASSES))
+            seen = np.bincount(bins_of(key.distribution, row), worths[used], len(MASSES))
             # Runs that ended before this draw say nothing about it.
             told = (seen + (total - seen.sum()) * MASSES) / total
             distance = float(np.abs(np.cumsum(told - MASSES)).max())
@@ -207,9 +207,9 @@ def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[
             yield key, rows
 
 
-def bins_of(law: str, values: Floats) -> NDArray[np.int64]:
-    """The bin of each value of a standard law."""
-    return np.searchsorted(_edges(law), values, side="right")
+def bins_of(distribution: str, values: Floats) -> NDArray[np.int64]:
+    """The bin of each value of a standard distribution."""
+    return np.searchsorted(_edges(distribution), values, side="right")
 
 
 def effective(worth: Floats) -> float:
@@ -218,7 +218,7 @@ def effective(worth: Floats) -> float:
 
 
 def outwards(seen: Floats) -> Floats:
-    """What was seen in each bin, spread over it and all bins further out as the law itself would be.
+    """What was seen in each bin, spread over it and all bins further out as the distribution itself would be.
 
     Where a few rare hits are seen, rarer ones are to be expected beyond them: none may be left without a chance.
     """

@@ -15,7 +15,7 @@ from refutedp.model.records import Event, Feature
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.noise.common_noise import CommonNoise
-from refutedp.sampling.lifted.noise.importance_noise import Plan, SteeredNoise
+from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
 Hits = NDArray[np.bool_]
@@ -24,7 +24,7 @@ Known = dict[Any, list[bool]]
 """Whether an output lies in each of the events."""
 
 
-def sample_twins(
+def sample_paired(
     lifts: tuple[Lift, Lift], n: int, rng: np.random.Generator, common: tuple[CommonNoise, int] | None = None
 ) -> tuple[Outputs, Outputs]:
     """`n` runs of either lift on the same noise, which may be a chunk of what other pairs have too.
@@ -47,7 +47,7 @@ def sample_twins(
     return join(parts[0]), join(parts[1])
 
 
-def hit_twins(
+def hit_paired(
     lifts: tuple[Lift, Lift], events: Sequence[Event], n: int, rng: np.random.Generator
 ) -> list[tuple[int, int, int]]:
     """Hits of each event on the first input, on the second, and on both, in `n` pairs of runs; raises CannotLift."""
@@ -78,14 +78,16 @@ def hit_alone(lift: Lift, events: Sequence[Event], n: int, rng: np.random.Genera
     return totals
 
 
-def hit_steered(lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng: np.random.Generator) -> WeightedHits:
-    """Hits of an event in `n` pairs of runs whose noise is steered by a plan, with their weights."""
+def hit_weighted(
+    lifts: tuple[Lift, Lift], event: Event, plan: Plan, n: int, rng: np.random.Generator
+) -> WeightedHits:
+    """Hits of an event in `n` pairs of runs whose noise is drawn by a plan, with their weights."""
     found = no_hits(plan.plain)
     chunk = min(lift.chunk for lift in lifts)
     known: Known = {}
     with watching(*lifts):
         for start in range(0, n, chunk):
-            noise = SteeredNoise(min(chunk, n - start), plan, rng)
+            noise = ImportanceNoise(min(chunk, n - start), plan, rng)
             first, second = (hits_on(lift, event, noise, rng, known) for lift in lifts)
             found += weigh_hits(noise.weights, first, second, plan.plain)
     return found

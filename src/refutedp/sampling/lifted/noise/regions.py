@@ -1,9 +1,10 @@
 """Regions of the noise, by the bins of its draws: to draw inside one, or to keep away from it.
 
-A region says for each bin of each draw (see `steered`) how much it belongs, from 0 to 1; a run belongs as much as
-the product over its draws. Noise that keeps away is drawn by its own laws and kept with probability 1 - `FIRM` times
-that, else drawn again. As draws are independent, the chance to be kept is known exactly: so are the weights, by which
-averages are those of plain runs. Such noise is drawn before the run, whether the run asks for it or not.
+A region says for each bin of each draw (see `weighted`) how much it belongs, from 0 to 1; a run belongs as much as
+the product over its draws. Noise that keeps away is drawn by its own distributions and kept with probability 1 -
+`FIRM` times that, else drawn again. As draws are independent, the chance to be kept is known exactly: so are the
+weights, by which averages are those of plain runs. Such noise is drawn before the run, whether the run asks for it or
+not.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 
 Floats: TypeAlias = NDArray[np.float64]
 
-FIRM = 0.99
+STRICT = 0.99
 """What surely belongs to a region is drawn again this often, so no weight exceeds 1 / (1 - FIRM)."""
 _FLAT = 0.5
 """Bins with at least this quantile of the region's density belong to it wholly: what is above is mostly chance."""
 _OWN, _BEYOND = 0.02, 0.03
-"""How much of a plan is each draw's own law, and how much is moved outwards: see `steered`."""
+"""How much of a plan is each draw's own distribution, and how much is moved outwards: see `weighted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Region:
 
     @property
     def kept(self) -> float:
-        """The chance that noise drawn by its own laws is kept by `AvoidingNoise`."""
+        """The chance that noise drawn by its own distributions is kept by `AvoidingNoise`."""
         inside = math.prod(float(row @ MASSES) for table in self.tables.values() for row in table)
-        return 1 - FIRM * inside if self.tables else 1.0
+        return 1 - STRICT * inside if self.tables else 1.0
 
     def plan(self, plain: float) -> Plan:
         """Draw inside: there as ever, and next to nowhere else, but for a part of the runs."""
@@ -50,7 +51,7 @@ class Region:
         """How surely each run of some other noise would have been drawn again, were it to keep away."""
         if not self.tables:
             return np.zeros(noise.n)
-        return FIRM * _product(noise, self.tables, lambda belongs: belongs, lambda belongs: float(belongs @ MASSES))
+        return STRICT * _product(noise, self.tables, lambda belongs: belongs, lambda belongs: float(belongs @ MASSES))
 
 
 class AvoidingNoise(SharedNoise):
@@ -58,7 +59,7 @@ class AvoidingNoise(SharedNoise):
 
     __slots__ = ("weights",)
 
-    steered = True
+    weighted = True
 
     def __init__(self, n: int, region: Region, rng: np.random.Generator) -> None:
         super().__init__(n)
@@ -67,11 +68,11 @@ class AvoidingNoise(SharedNoise):
         columns = {key: self.fresh(key, None, source) for key in region.tables}
         again = np.arange(n if columns else 0)
         while len(again):
-            chance = np.full(len(again), FIRM)
+            chance = np.full(len(again), STRICT)
             for key, table in region.tables.items():
                 rows = columns[key][again].reshape(len(again), -1)
                 for element, belongs in enumerate(table):
-                    chance *= belongs[bins_of(key.law, rows[:, element])]
+                    chance *= belongs[bins_of(key.distribution, rows[:, element])]
             self.weights[again] = region.kept / (1 - chance)
             again = again[rng.random(len(again)) < chance]
             for key, values in columns.items():
@@ -114,13 +115,13 @@ def _product(
             if values is None:
                 product *= missing(row)
                 continue
-            factors = factor(row)[bins_of(key.law, values.reshape(noise.n, -1)[:, element])]
+            factors = factor(row)[bins_of(key.distribution, values.reshape(noise.n, -1)[:, element])]
             product *= factors if filled is None else np.where(filled, factors, missing(row))
     return product
 
 
 def _flattened(told: Floats) -> Floats:
-    """How much each bin belongs, by its chances in the region as compared with its own law."""
+    """How much each bin belongs, by its chances in the region as compared with its own distribution."""
     density = told / MASSES
     order = np.argsort(density)
     level = density[order][np.searchsorted(np.cumsum(told[order]), _FLAT * told.sum())]

@@ -1,8 +1,9 @@
-"""Noise that two executions share: run number i of both gets the same draws, as long as both ask for the same law.
+"""Noise that two executions share: run number i of both gets the same draws, as long as both ask for the same
+distribution.
 
-A draw is told apart by how many came before it in its run, by its law and its shape. The first execution that asks
-draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the others. Location
-and scale are applied afterwards, in the same floating-point operations as NumPy's own.
+A draw is distinguished by how many came before it in its run, by its distribution and its shape. The first execution
+that asks draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the
+others. Location and scale are applied afterwards, in the same floating-point operations as NumPy's own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import drawn_by_element, take_runs
-from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
 
 _LOCATED = ("laplace", "gumbel", "logistic", "normal")
 _SCALED = ("exponential",)
@@ -30,7 +31,7 @@ Params: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The parameters of a law's standard form, which others can be fitted to it, and how."""
+    """The parameters of a distribution's standard form, which others can be fitted to it, and how."""
 
     standard: Params
     allows: Callable[[Params], bool]
@@ -54,11 +55,16 @@ _AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
 
 
 def _fits() -> dict[str, Fit]:
-    """Each law that can be shared."""
+    """Each distribution that can be shared."""
     table = {"random.gauss": _MOVED, "random.normalvariate": _MOVED, "random.uniform": _PLACED}
     table["random.random"] = _AS_IS
     for names, fit in ((_LOCATED, _MOVED), (_SCALED, _STRETCHED), (_BETWEEN, _PLACED), (_BARE, _AS_IS)):
-        table |= {law: fit for name in names for law in (name, f"np.random.{name}") if law in LAWS}
+        table |= {
+            distribution: fit
+            for name in names
+            for distribution in (name, f"np.random.{name}")
+            if distribution in DISTRIBUTIONS
+        }
     return table
 
 
@@ -66,17 +72,17 @@ _FITS = _fits()
 
 
 class Key(NamedTuple):
-    """Which draw of a run: how many came before it, its law, and its shape."""
+    """Which draw of a run: how many came before it, its distribution, and its shape."""
 
     position: int
-    law: str
+    distribution: str
     shape: tuple[int, ...] | None
 
 
 def standard_noise(key: Key, n: int, source: Source) -> Array:
-    """One draw of `n` runs, in the standard form of its law."""
-    law, params = LAWS[key.law], _FITS[key.law].standard
-    return drawn_by_element(lambda size: law.sample(source, params, size), n, key.shape)
+    """One draw of `n` runs, in the standard form of its distribution."""
+    distribution, params = DISTRIBUTIONS[key.distribution], _FITS[key.distribution].standard
+    return drawn_by_element(lambda size: distribution.sample(source, params, size), n, key.shape)
 
 
 class SharedNoise:
@@ -92,8 +98,8 @@ class SharedNoise:
 
     __slots__ = ("_columns", "n")
 
-    steered = False
-    """Whether it has other laws than the mechanism asks for, and weights."""
+    weighted = False
+    """Whether it has other distributions than the mechanism asks for, and weights."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -102,27 +108,29 @@ class SharedNoise:
     def draw(
         self,
         position: int,
-        law: Law,
+        distribution: Distribution,
         params: tuple[Any, ...],
         shape: tuple[int, ...] | None,
         runs: Array | None,
         source: Source,
     ) -> Array | None:
-        """Draw number `position` of the given runs (None: of all); None when this law cannot be shared."""
-        fit = _FITS.get(law.name)
+        """Draw number `position` of the given runs (None: of all); None when this distribution cannot be shared."""
+        fit = _FITS.get(distribution.name)
         if fit is None:
             return None
         params = tuple([p if type(p) is float or type(p) is int else np.asarray(p) for p in params])
         # Parameters that NumPy would refuse are left to NumPy.
         if not fit.allows(params):
             return None
-        return fit.apply(params, self._standard(Key(position, law.name, shape), runs, source))
+        return fit.apply(params, self._standard(Key(position, distribution.name, shape), runs, source))
 
     def of_one(
         self, run: Array, source: Source
-    ) -> Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None]:
+    ) -> Callable[[int, Distribution, tuple[Any, ...], tuple[int, ...] | None], Array | None]:
         """The draws of one run."""
-        return lambda position, law, params, shape: self.draw(position, law, params, shape, run, source)
+        return lambda position, distribution, params, shape: self.draw(
+            position, distribution, params, shape, run, source
+        )
 
     def fresh(self, key: Key, runs: Array | None, source: Source) -> Array:
         """Standard noise for runs (None: for all) that have not drawn it yet."""

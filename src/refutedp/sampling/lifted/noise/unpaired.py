@@ -1,4 +1,7 @@
-"""Steered runs apart: each is of one input only, its noise drawn towards the event on d1, away from it on d2."""
+"""Importance-sampled unpaired runs.
+
+Each is of one input only, its noise drawn towards the event on d1, away from it on d2.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refutedp.model.importance_unpaired import ApartHits, no_runs, weigh_first, weigh_second
+from refutedp.model.importance_unpaired import UnpairedHits, no_runs, weigh_first, weigh_second
 from refutedp.model.records import Event
 from refutedp.sampling.lifted.lift import Lift, watching
-from refutedp.sampling.lifted.noise.importance_noise import Plan, SteeredNoise
+from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.paired_runs import Known, hits_on
 from refutedp.sampling.lifted.noise.regions import AvoidingNoise, Region
 
 
 @dataclass(frozen=True, slots=True)
-class ApartPlan:
+class UnpairedPlan:
     """Each run is of d1 with probability `share`, its noise drawn by a plan; else of d2, away from a region."""
 
     towards: Plan
@@ -23,7 +26,9 @@ class ApartPlan:
     share: float
 
 
-def hit_apart(lifts: tuple[Lift, Lift], event: Event, plan: ApartPlan, n: int, rng: np.random.Generator) -> ApartHits:
+def hit_unpaired(
+    lifts: tuple[Lift, Lift], event: Event, plan: UnpairedPlan, n: int, rng: np.random.Generator
+) -> UnpairedHits:
     """Hits of an event in `n` runs in all, with their weights; raises CannotLift."""
     first, second = lifts
     one = int(rng.binomial(n, plan.share))
@@ -31,9 +36,9 @@ def hit_apart(lifts: tuple[Lift, Lift], event: Event, plan: ApartPlan, n: int, r
     found = no_runs(plan.towards.plain)
     with watching(*lifts):
         for start in range(0, one, first.chunk):
-            steered = SteeredNoise(min(first.chunk, one - start), plan.towards, rng)
-            hits = hits_on(first, event, steered, rng, known)
-            found += weigh_first(steered.weights, hits, plan.towards.plain)
+            weighted = ImportanceNoise(min(first.chunk, one - start), plan.towards, rng)
+            hits = hits_on(first, event, weighted, rng, known)
+            found += weigh_first(weighted.weights, hits, plan.towards.plain)
         for start in range(0, n - one, second.chunk):
             avoiding = AvoidingNoise(min(second.chunk, n - one - start), plan.away, rng)
             hits = hits_on(second, event, avoiding, rng, known)

@@ -1,4 +1,4 @@
-"""The instructions of a function, taken apart once: a mechanism is lifted for every input of every pair."""
+"""The instructions of a function, read once: a mechanism is lifted for every input of every pair."""
 
 from __future__ import annotations
 

@@ -22,16 +22,16 @@ from refutedp.sampling.lifted.columns.rows import knows, over_columns
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS, lifted_math
-from refutedp.sampling.lifted.rewrite.rng_proxy import Drawer, GeneratorSurface, LegacySurface, StandardSurface
+from refutedp.sampling.lifted.rewrite.rng_proxy import Drawer, GeneratorProxy, PythonRandomProxy, RandomStateProxy
 
 
 class Stage:
     """What one copy of the mechanism sees of the world; `lifted` is given for runs on columns."""
 
     def __init__(self, drawer: Drawer, lifted: LiftedDrawer | None) -> None:
-        self.rng = GeneratorSurface(drawer)
-        self.numpy_random = LegacySurface(drawer, self.rng)
-        self.standard_random = StandardSurface(drawer)
+        self.rng = GeneratorProxy(drawer)
+        self.numpy_random = RandomStateProxy(drawer, self.rng)
+        self.standard_random = PythonRandomProxy(drawer)
         self.numpy = ModuleProxy(np, self._numpy_attribute)
         self.math = ModuleProxy(math, lifted_math) if lifted is not None else math
         self.builtins: dict[str, Callable[..., Any]] = LIFTED_BUILTINS if lifted is not None else {}

@@ -13,19 +13,19 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
-from refutedp.sampling.lifted.noise.distributions import LAWS, REQUIRED, Law
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, REQUIRED, Distribution
 
 
 class Drawer(Protocol):
     """What a surface hands its calls to."""
 
-    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
-        """One draw (a column of them, when lifted) of the given law."""
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+        """One draw (a column of them, when lifted) of the given distribution."""
 
-    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
         """Draw from a sequence of options with replacement."""
 
-    def permute(self, law: str, values: Any) -> Any:
+    def permute(self, distribution: str, values: Any) -> Any:
         """A random order of the values."""
 
     def pick(self, options: Sequence[Any]) -> Any:
@@ -35,32 +35,33 @@ class Drawer(Protocol):
         """Say that a call is not supported."""
 
 
-def _method(name: str, law: Law) -> Callable[..., Any]:
-    """A method with the law's own signature, then `size`; written as source, since every draw passes through it.
+def _method(name: str, distribution: Distribution) -> Callable[..., Any]:
+    """A method with the distribution's own signature, then `size`; written as source, since every draw passes through
+    it.
 
     Arguments that it does not know are refused: the real method may take them, and TypeError would be an output.
     """
-    names = [parameter for parameter, _ in law.parameters]
+    names = [parameter for parameter, _ in distribution.parameters]
     signature = "".join(
         f"{parameter}, " if default is REQUIRED else f"{parameter}={default!r}, "
-        for parameter, default in law.parameters
+        for parameter, default in distribution.parameters
     )
     values = "".join(f"{parameter}, " for parameter in names)
-    if law.name.startswith("random."):
+    if distribution.name.startswith("random."):
         source = (
             f"def {name}(self, {signature}*more, **named):\n"
-            f"    if more or named or not law.takes(({values})):\n"
+            f"    if more or named or not distribution.takes(({values})):\n"
             f"        self._unknown({name!r}, more, named)\n"
-            f"    return self._drawer.draw(law, ({values}), None)\n"
+            f"    return self._drawer.draw(distribution, ({values}), None)\n"
         )
     else:
         source = (
             f"def {name}(self, {signature}size=None, *more, **named):\n"
             f"    if more or named:\n"
             f"        self._unknown({name!r}, more, named)\n"
-            f"    return self._drawer.draw(law, ({values}), size)\n"
+            f"    return self._drawer.draw(distribution, ({values}), size)\n"
         )
-    scope: dict[str, Any] = {"law": law}
+    scope: dict[str, Any] = {"distribution": distribution}
     exec(source, scope)
     method: Callable[..., Any] = scope[name]
     method.__module__ = __name__
@@ -71,7 +72,7 @@ _TYPED = frozenset({"random", "standard_normal", "standard_exponential", "standa
 """Methods that take a dtype, which is float64 unless they are told otherwise."""
 
 
-class Surface:
+class RngProxy:
     """Calls for randomness, sent on to a drawer; a name that is not listed is refused."""
 
     def __init__(self, drawer: Drawer) -> None:
@@ -82,12 +83,12 @@ class Surface:
             raise AttributeError(name)
         self._drawer.refuse(f"it uses {type(self).__name__}.{name}, which lifted runs do not know")
 
-    def __deepcopy__(self, memo: Any) -> Surface:
+    def __deepcopy__(self, memo: Any) -> RngProxy:
         return self
 
     def _unknown(self, name: str, more: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Refuse arguments that lifted runs do not know, unless they say what holds anyway."""
-        typed = type(self) is GeneratorSurface and name in _TYPED and not more and set(named) == {"dtype"}
+        typed = type(self) is GeneratorProxy and name in _TYPED and not more and set(named) == {"dtype"}
         if not typed or np.dtype(named["dtype"]) != np.float64:
             what = ", ".join(f"{keyword}=" for keyword in named) or "arguments that lifted runs do not know"
             self._drawer.refuse(f"it calls {name} with {what}")
@@ -111,7 +112,7 @@ class Surface:
         return values
 
 
-class GeneratorSurface(Surface):
+class GeneratorProxy(RngProxy):
     """Stands in for a `numpy.random.Generator`."""
 
     @property  # type: ignore[misc]
@@ -125,7 +126,7 @@ class GeneratorSurface(Surface):
         """As `Generator.integers`, of 64 bits; `dtype=int` gives a Python int."""
         if np.dtype(dtype) != np.int64:
             self._drawer.refuse(f"it draws integers of dtype {np.dtype(dtype)}")
-        drawn = self._drawer.draw(LAWS["integers"], self._bounds(low, high, endpoint), size)
+        drawn = self._drawer.draw(DISTRIBUTIONS["integers"], self._bounds(low, high, endpoint), size)
         return drawn.item() if dtype is int and not isinstance(drawn, np.ndarray) else drawn
 
     def choice(
@@ -143,17 +144,17 @@ class GeneratorSurface(Surface):
         return self._drawer.permute("permutation", self._flat(x))
 
 
-class LegacySurface(Surface):
+class RandomStateProxy(RngProxy):
     """Stands in for the module `numpy.random`."""
 
-    def __init__(self, drawer: Drawer, generator: GeneratorSurface) -> None:
+    def __init__(self, drawer: Drawer, generator: GeneratorProxy) -> None:
         super().__init__(drawer)
         self.Generator = np.random.Generator
         self._generator = generator
 
-    def default_rng(self, seed: Any = None) -> GeneratorSurface:
+    def default_rng(self, seed: Any = None) -> GeneratorProxy:
         """A fresh generator; a seeded one is refused, because it is not random from run to run."""
-        if seed is not None and not isinstance(seed, Surface):
+        if seed is not None and not isinstance(seed, RngProxy):
             self._drawer.refuse("it seeds a generator of its own, so its noise is the same in every run")
         return self._generator
 
@@ -165,7 +166,7 @@ class LegacySurface(Surface):
         """As `numpy.random.randint`; only the default dtype, whose scalars are Python ints."""
         if dtype is not int:
             self._drawer.refuse(f"it draws integers of dtype {np.dtype(dtype)}")
-        return self._drawer.draw(LAWS["np.random.randint"], self._bounds(low, high, False), size)
+        return self._drawer.draw(DISTRIBUTIONS["np.random.randint"], self._bounds(low, high, False), size)
 
     def rand(self, *shape: int) -> Any:
         """As `numpy.random.rand`."""
@@ -173,11 +174,11 @@ class LegacySurface(Surface):
 
     def randn(self, *shape: int) -> Any:
         """As `numpy.random.randn`."""
-        return self._drawer.draw(LAWS["np.random.standard_normal"], (), shape or None)
+        return self._drawer.draw(DISTRIBUTIONS["np.random.standard_normal"], (), shape or None)
 
     def random_sample(self, size: Any = None) -> Any:
         """As `numpy.random.random_sample`."""
-        return self._drawer.draw(LAWS["np.random.random_sample"], (), size)
+        return self._drawer.draw(DISTRIBUTIONS["np.random.random_sample"], (), size)
 
     random = ranf = sample = random_sample
 
@@ -192,20 +193,20 @@ class LegacySurface(Surface):
         return self._drawer.permute("np.random.permutation", self._flat(x))
 
 
-class StandardSurface(Surface):
+class PythonRandomProxy(RngProxy):
     """Stands in for the module `random`."""
 
     def randint(self, a: Any, b: Any) -> Any:
         """As `random.randint`: both ends included."""
         self._whole(a, b)
-        return self._drawer.draw(LAWS["random.randint"], (a, b + 1), None)
+        return self._drawer.draw(DISTRIBUTIONS["random.randint"], (a, b + 1), None)
 
     def randrange(self, start: Any, stop: Any = None, step: int = 1) -> Any:
         """As `random.randrange` with step 1."""
         if step != 1:
             self._drawer.refuse("it calls random.randrange with a step")
         self._whole(start, start if stop is None else stop)
-        return self._drawer.draw(LAWS["random.randint"], self._bounds(start, stop, False), None)
+        return self._drawer.draw(DISTRIBUTIONS["random.randint"], self._bounds(start, stop, False), None)
 
     def _whole(self, *ends: Any) -> None:
         """Refuse ends that are no Python ints: what `random` makes of NumPy's depends on their type."""
@@ -233,12 +234,12 @@ def normal_size(size: Any, drawer: Drawer) -> tuple[int, ...] | None:
         drawer.refuse(f"it draws with size={size!r}")
 
 
-for _name, _law in LAWS.items():
-    _owner: type[Surface] = GeneratorSurface
+for _name, _distribution in DISTRIBUTIONS.items():
+    _owner: type[RngProxy] = GeneratorProxy
     if _name.startswith("np.random."):
-        _owner = LegacySurface
+        _owner = RandomStateProxy
     elif _name.startswith("random."):
-        _owner = StandardSurface
+        _owner = PythonRandomProxy
     _short = _name.rpartition(".")[2]
     if _short not in vars(_owner):
-        setattr(_owner, _short, _method(_short, _law))
+        setattr(_owner, _short, _method(_short, _distribution))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from refutedp.sampling.lifted.noise.distributions import Law
+from refutedp.sampling.lifted.noise.distributions import Distribution
 from refutedp.sampling.lifted.rewrite.rng_proxy import Drawer
 from refutedp.sampling.lifted.trust.state import generators_state, restore_generators
 
@@ -34,25 +34,25 @@ class Mirror:
         """No seed reaches it."""
         raise Unmirrored(why)
 
-    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
-        """One draw by the library that the law is named after."""
-        library, _, name = law.name.rpartition(".")
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+        """One draw by the library that the distribution is named after."""
+        library, _, name = distribution.name.rpartition(".")
         if library == "np.random":
             return getattr(self._legacy, name)(*params, size)
         if library != "random":
-            self.refuse(law.name)
+            self.refuse(distribution.name)
         return getattr(self._standard, "randrange" if name == "randint" else name)(*params)
 
-    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
         """As `np.random.choice`."""
-        if not law.startswith("np.random."):
-            self.refuse(law)
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
         return self._legacy.choice(options, size, p=p)
 
-    def permute(self, law: str, values: Any) -> Any:
+    def permute(self, distribution: str, values: Any) -> Any:
         """As `np.random.permutation`."""
-        if not law.startswith("np.random."):
-            self.refuse(law)
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
         return self._legacy.permutation(values)
 
     def pick(self, options: Sequence[Any]) -> Any:

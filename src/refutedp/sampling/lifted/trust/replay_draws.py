@@ -1,7 +1,7 @@
 """One run at a time: hand the plain function exactly the draws that its lifted run recorded.
 
-`Replay` proves a lift: every call must ask for the recorded law, parameters and shape, and none may be left over.
-`Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws.
+`Replay` proves a lift: every call must ask for the recorded distribution, parameters and shape, and none may be left
+over. `Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.functions import stack_nested
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.noise.distributions import LAWS, Law, Source
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
 from refutedp.sampling.lifted.refusal import Refused
 from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
 
@@ -28,7 +28,7 @@ class Mismatch(Refused):
 class Recorded(NamedTuple):
     """One draw of one run, as the plain function is to see it."""
 
-    law: str
+    distribution: str
     params: tuple[Any, ...]
     size: tuple[int, ...] | None
     value: Any
@@ -40,7 +40,7 @@ def recorded_draws(run: Run, index: int) -> list[Recorded]:
     rows = run.rows_of(index)
     return [
         Recorded(
-            law=draw.law,
+            distribution=draw.distribution,
             params=tuple([_at(p, index) for p in draw.params]),
             size=draw.size,
             value=draw.values()[rows[draw.epoch]],
@@ -80,35 +80,35 @@ class Replay:
         self.trouble = self.trouble or why
         raise Mismatch(why)
 
-    def _next(self, law: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
+    def _next(self, distribution: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
         position = self._position
         if position >= len(self._records):
-            self.refuse(f"the plain function draws {law} once more than its lifted run")
+            self.refuse(f"the plain function draws {distribution} once more than its lifted run")
         record = self._records[position]
         self._position = position + 1
-        if record.law != law:
-            self.refuse(f"the plain function draws {law} where its lifted run drew {record.law}")
+        if record.distribution != distribution:
+            self.refuse(f"the plain function draws {distribution} where its lifted run drew {record.distribution}")
         same = len(params) == len(record.params) and all(map(_same, params, record.params))
         # Without a size, arrays as parameters decide the shape.
         if not same or (size != record.size and (size or record.size != np.broadcast_shapes(*map(np.shape, params)))):
-            self.refuse(f"the plain function draws {law} with other parameters than its lifted run")
+            self.refuse(f"the plain function draws {distribution} with other parameters than its lifted run")
         return record
 
-    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
         """The recorded value, as the real generator would return it."""
-        record = self._next(law.name, params, normal_size(size, self))
+        record = self._next(distribution.name, params, normal_size(size, self))
         if record.size is not None:
             return np.array(record.value)
-        return record.value if law.convert is None else law.convert(record.value)
+        return record.value if distribution.convert is None else distribution.convert(record.value)
 
-    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
         """The recorded element of `options`."""
-        return _chosen(options, self._next(law, (options, p), normal_size(size, self)).value)
+        return _chosen(options, self._next(distribution, (options, p), normal_size(size, self)).value)
 
-    def permute(self, law: str, values: Any) -> Any:
+    def permute(self, distribution: str, values: Any) -> Any:
         """The recorded order of `values`."""
         count = int(values) if np.ndim(values) == 0 else len(values)
-        return _ordered(values, self._next(law, (values,), (count,)).value)
+        return _ordered(values, self._next(distribution, (values,), (count,)).value)
 
     def pick(self, options: Sequence[Any]) -> Any:
         """The recorded element, itself."""
@@ -119,23 +119,33 @@ class Replay:
 class Continue:
     """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
 
-    __slots__ = ("_drawn", "_fresh", "_laws", "_position", "_source", "_steered", "_values", "numbers", "trouble")
+    __slots__ = (
+        "_distributions",
+        "_drawn",
+        "_fresh",
+        "_position",
+        "_source",
+        "_values",
+        "_weighted",
+        "numbers",
+        "trouble",
+    )
 
     def __init__(
         self,
-        laws: tuple[str, ...],
+        distributions: tuple[str, ...],
         values: Sequence[Any],
         source: Source,
-        steered: Callable[[int, Law, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
+        weighted: Callable[[int, Distribution, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
         drawn: list[Recorded] | None = None,
     ) -> None:
-        self._laws = laws
+        self._distributions = distributions
         self._values = values
         self._position = 0
         self._fresh = 0
         self._source = source
-        self._steered = steered
-        """Gives draw number so and so of this run, where its noise is steered."""
+        self._weighted = weighted
+        """Gives draw number so and so of this run, where its noise is importance-sampled."""
         self._drawn = drawn
         """Where to write down what is drawn, if someone wants to know."""
         if drawn is not None:
@@ -147,73 +157,77 @@ class Continue:
     @property
     def leftover(self) -> int:
         """How many recorded draws the plain function did not ask for."""
-        return len(self._laws) - self._position
+        return len(self._distributions) - self._position
 
     def refuse(self, why: str) -> NoReturn:
         """The plain function went where lifted runs do not."""
         self.trouble = self.trouble or why
         raise Mismatch(why)
 
-    def _recorded(self, law: str) -> bool:
+    def _recorded(self, distribution: str) -> bool:
         """Whether the next draw is a recorded one; then it is at the position just before the current one."""
         position = self._position
-        if position >= len(self._laws):
+        if position >= len(self._distributions):
             self._fresh += 1
             return False
-        if self._laws[position] != law:
-            self.refuse(f"the plain function draws {law} where its lifted run drew {self._laws[position]}")
+        if self._distributions[position] != distribution:
+            self.refuse(
+                f"the plain function draws {distribution} where its lifted run drew {self._distributions[position]}"
+            )
         self._position = position + 1
         return True
 
-    def draw(self, law: Law, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
         """The recorded value while there is one, then a fresh one."""
         shape = None if size is None else normal_size(size, self)
-        if self._recorded(law.name):
+        if self._recorded(distribution.name):
             value = self._values[self._position - 1]
-            self._note(law.name, params, shape, value)
+            self._note(distribution.name, params, shape, value)
             return value
-        fresh = None if self._steered is None else self._by_plan(law, params, shape)
+        fresh = None if self._weighted is None else self._by_plan(distribution, params, shape)
         if fresh is None:
-            fresh = law.sample(self._source, params, shape)
-        self._note(law.name, params, shape, fresh)
+            fresh = distribution.sample(self._source, params, shape)
+        self._note(distribution.name, params, shape, fresh)
         if isinstance(fresh, np.ndarray):
             self.numbers += fresh.size
             return fresh
         self.numbers += 1
-        return fresh if law.convert is None else law.convert(fresh)
+        return fresh if distribution.convert is None else distribution.convert(fresh)
 
-    def _note(self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, value: Any) -> None:
+    def _note(self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, value: Any) -> None:
         if self._drawn is not None:
             # The function may write to what it gave or got.
             given = tuple([copy.copy(param) for param in params])
             shape = value.shape if isinstance(value, np.ndarray) else shape
-            self._drawn.append(Recorded(law, given, shape, copy.copy(value), None))
+            self._drawn.append(Recorded(distribution, given, shape, copy.copy(value), None))
 
-    def _by_plan(self, law: Law, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
-        assert self._steered is not None
+    def _by_plan(self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
+        assert self._weighted is not None
         shape = shape or np.broadcast_shapes(*map(np.shape, params)) or None
-        drawn = self._steered(self._position + self._fresh - 1, law, params, shape)
+        drawn = self._weighted(self._position + self._fresh - 1, distribution, params, shape)
         return None if drawn is None else drawn[0]
 
     def _index(
-        self, law: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, draw: Callable[[], Any]
+        self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, draw: Callable[[], Any]
     ) -> Any:
         """Which element or elements: as recorded while there is a record, then drawn afresh."""
-        index = self._values[self._position - 1] if self._recorded(law) else draw()
-        self._note(law, params, shape, index)
+        index = self._values[self._position - 1] if self._recorded(distribution) else draw()
+        self._note(distribution, params, shape, index)
         return index
 
-    def choose(self, law: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
         """The recorded element while there is one, then a fresh one."""
         count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
         generator = self._source.generator
-        return _chosen(options, self._index(law, (options, p), shape, lambda: generator.choice(count, shape, p=p)))
+        return _chosen(
+            options, self._index(distribution, (options, p), shape, lambda: generator.choice(count, shape, p=p))
+        )
 
-    def permute(self, law: str, values: Any) -> Any:
+    def permute(self, distribution: str, values: Any) -> Any:
         """The recorded order while there is one, then a fresh one."""
         count = int(values) if np.ndim(values) == 0 else len(values)
         generator = self._source.generator
-        return _ordered(values, self._index(law, (values,), (count,), lambda: generator.permutation(count)))
+        return _ordered(values, self._index(distribution, (values,), (count,), lambda: generator.permutation(count)))
 
     def pick(self, options: Sequence[Any]) -> Any:
         """The recorded element while there is one, then a fresh one."""
@@ -222,13 +236,15 @@ class Continue:
         return options[int(self._index("random.choice", (count,), None, lambda: generator.integers(0, count)))]
 
 
-def values_by_run(laws: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:
+def values_by_run(distributions: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:
     """Recorded draws, run by run, as the plain function is to see them."""
     if not arrays:
         return [()] * n
     columns = []
-    for law, array in zip(laws, arrays, strict=True):
-        converted = array.ndim == 1 and law in LAWS and LAWS[law].convert is not None
+    for distribution, array in zip(distributions, arrays, strict=True):
+        converted = (
+            array.ndim == 1 and distribution in DISTRIBUTIONS and DISTRIBUTIONS[distribution].convert is not None
+        )
         columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
     return list(zip(*columns, strict=True))
 

@@ -67,16 +67,16 @@ class Witness:
         if not self._draws:
             self._fail(f"draws {name} once more")
         record = self._draws.pop(0)
-        own, _, law = record.law.rpartition(".")
+        own, _, distribution = record.distribution.rpartition(".")
         if own != library:
-            self._fail(f"draws {name} where the lifted run drew {record.law}")
-        if record.law == "random.choice":
+            self._fail(f"draws {name} where the lifted run drew {record.distribution}")
+        if record.distribution == "random.choice":
             return self._element(args[0] if args else keywords["seq"], asked, record)
-        told = self._told(library, law, record)
+        told = self._told(library, distribution, record)
         if not _identical(asked, told):
             self._fail(f"draws {name} with other parameters than the lifted run, or of another type")
         value = record.value
-        if law in ("choice", "permutation"):
+        if distribution in ("choice", "permutation"):
             pool = record.params[0]
             value = value if np.ndim(pool) == 0 else np.asarray(pool)[value]
         return _in_the_form_of(asked, value)
@@ -92,12 +92,15 @@ class Witness:
         self._bits.state = self._state
         return np.random.RandomState(self._bits) if library else np.random.Generator(self._bits)
 
-    def _told(self, library: str, law: str, record: Recorded) -> Any:
+    def _told(self, library: str, distribution: str, record: Recorded) -> Any:
         """The recorded call, made by the library."""
-        method = getattr(self._fresh(library), {"randint": "randrange"}.get(law, law) if library == "random" else law)
-        if law == "choice":
+        method = getattr(
+            self._fresh(library),
+            {"randint": "randrange"}.get(distribution, distribution) if library == "random" else distribution,
+        )
+        if distribution == "choice":
             return method(record.params[0], record.size, p=record.params[1])
-        if library == "random" or law == "permutation":
+        if library == "random" or distribution == "permutation":
             return method(*record.params)
         # Where parameters are arrays, their shape is the size.
         size = record.size if record.size != np.broadcast_shapes(*map(np.shape, record.params)) else None

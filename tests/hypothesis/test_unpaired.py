@@ -1,4 +1,7 @@
-"""Bets on steered runs of one side each: worth at most one on average where the claim holds, whatever the plan."""
+"""Bets on importance-sampled runs of one side each.
+
+Worth at most one on average where the claim holds, whatever the plan.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from tests.hypothesis.test_weighted import assert_hardly_ever_rejects, assert_re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refutedp.hypothesis.betting.unpaired_bets import best_stake, log_wealths, start_apart
+from refutedp.hypothesis.betting.unpaired_bets import best_stake, log_wealths, start_unpaired
 from refutedp.model.claims import Tangent
-from refutedp.model.importance_unpaired import ApartHits, no_runs, weigh_first, weigh_second
+from refutedp.model.importance_unpaired import UnpairedHits, no_runs, weigh_first, weigh_second
 
 STAKES = ((0.1, 0.99), (0.5, 0.5), (0.98, 0.9), (1.0, 0.01))
 
@@ -23,24 +26,27 @@ def some(n, low):
 
 @st.composite
 def worlds(draw: st.DrawFn):
-    """Outcomes of the noise: their law, how they are drawn on d1 and on d2, on which sides each is in the event."""
+    """Outcomes of the noise.
+
+    Their distribution, how they are drawn on d1 and on d2, on which sides each is in the event.
+    """
     n = draw(st.integers(2, 8))
-    law, first_plan, second_plan = (draw(some(n, 1e-6)) for _ in range(3))
+    distribution, first_plan, second_plan = (draw(some(n, 1e-6)) for _ in range(3))
     first, second = (np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))) for _ in range(2))
-    return law, first_plan, second_plan, first, second, draw(st.sampled_from([0.05, 0.5]))
+    return distribution, first_plan, second_plan, first, second, draw(st.sampled_from([0.05, 0.5]))
 
 
 @given(worlds(), st.floats(0.2, 20), st.floats(0.01, 0.95))
 @settings(deadline=None, max_examples=200)
 def test_no_bet_is_worth_more_than_one_where_the_claim_holds(world, slope, share):
-    law, first_plan, second_plan, first, second, plain = world
-    p1, p2 = law @ first, law @ second
+    distribution, first_plan, second_plan, first, second, plain = world
+    p1, p2 = distribution @ first, distribution @ second
     line = Tangent(slope, max(p1 - slope * p2, 0.0))
-    mixed = plain * law + (1 - plain) * first_plan
+    mixed = plain * distribution + (1 - plain) * first_plan
     worth = np.zeros(len(STAKES))
-    for k in range(len(law)):
-        one = weigh_first(law[k : k + 1] / mixed[k], first[k : k + 1], plain)
-        other = weigh_second(law[k : k + 1] / second_plan[k], second[k : k + 1], plain)
+    for k in range(len(distribution)):
+        one = weigh_first(distribution[k : k + 1] / mixed[k], first[k : k + 1], plain)
+        other = weigh_second(distribution[k : k + 1] / second_plan[k], second[k : k + 1], plain)
         for hits, chance in ((one, share * mixed[k]), (other, (1 - share) * second_plan[k])):
             wealth = log_wealths(hits, line, share, STAKES)
             assert np.isfinite(wealth).all()
@@ -53,8 +59,11 @@ def test_no_bet_is_worth_more_than_one_where_the_claim_holds(world, slope, share
     assert worth == pytest.approx(1 + gains, rel=2e-3)
 
 
-def sample(rng: np.random.Generator, runs: int, ratio: float, share: float = 0.2, p2: float = 0.03) -> ApartHits:
-    """An event of probability p2 on d2, `ratio` times as likely on d1; nine tenths right in steering, either way."""
+def sample(rng: np.random.Generator, runs: int, ratio: float, share: float = 0.2, p2: float = 0.03) -> UnpairedHits:
+    """An event of probability p2 on d2, `ratio` times as likely on d1.
+
+    Nine tenths right in importance sampling, either way.
+    """
     n = int(rng.binomial(runs, share))
     plain, p1 = 0.05, ratio * p2
     inside = rng.random(n) < np.where(rng.random(n) < plain, p1, 0.9)
@@ -68,7 +77,7 @@ def sample(rng: np.random.Generator, runs: int, ratio: float, share: float = 0.2
 def started(rng, line, share=0.2):
     first, second = (sample(rng, 50_000, ratio=1.7, share=part) for part in (1 - 1e-12, 1e-12))
     _, _, stake = best_stake(first, second, line)
-    return start_apart(line, 0.05, share, stake)
+    return start_unpaired(line, 0.05, share, stake)
 
 
 def test_weighted_rates_are_the_real_ones():
@@ -100,7 +109,7 @@ def test_the_best_stake_grows_as_fast_as_it_says():
 
 
 def test_without_runs_or_hits_nothing_is_said():
-    process = start_apart(Tangent(1.5, 0.01), 0.05, 0.2, (0.5, 0.9))
+    process = start_unpaired(Tangent(1.5, 0.01), 0.05, 0.2, (0.5, 0.9))
     assert process.update(no_runs(0.05)).log_peak == 0
     none = np.zeros(400, bool)
     empty = weigh_first(np.ones(100), none[:100], 0.05) + weigh_second(np.ones(400), none, 0.05)

@@ -1,4 +1,4 @@
-"""Twin runs: each side alone is distributed as plain runs are, pairs are independent, and the noise is NumPy's own.
+"""Paired runs: each side alone is distributed as plain runs are, pairs are independent, and the noise is NumPy's own.
 
 Oracle: the plain function called in a loop with a real generator. Hits are compared by Fisher's exact test. With
 fixed seeds and about 200 p-values, a bound of 1e-6 fails by chance with probability below 2e-4, once, when the seed
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.sampling.twin_cases import (
+from tests.sampling.paired_cases import (
     BY_CHANCE,
     CASES,
     NAMES,
@@ -28,7 +28,7 @@ from tests.sampling.twin_cases import (
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.encode import encode
-from refutedp.sampling.lifted import CannotLift, Lift, hit_twins, sample_twins
+from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
 from refutedp.sampling.lifted.noise.paired_runs import _hits
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.runner import Runner
@@ -40,8 +40,8 @@ PAIRS = 20_000
 def test_each_side_alone_is_distributed_as_plain_runs(name):
     found = CASES[name]
     lifts = lifts_of(found)
-    counted = hit_twins(lifts, found.events, PAIRS, np.random.default_rng(21))
-    sampled = sample_twins(lifts, PAIRS, np.random.default_rng(22))
+    counted = hit_paired(lifts, found.events, PAIRS, np.random.default_rng(21))
+    sampled = sample_paired(lifts, PAIRS, np.random.default_rng(22))
     for side, data in enumerate((found.d1, found.d2)):
         assert sampled[side].size == PAIRS
         for event, hits, plain in zip(found.events, counted, plain_hits(found, data, 23 + side), strict=True):
@@ -104,10 +104,10 @@ def test_the_same_seed_gives_the_same_counts(name):
     found = CASES[name]
     fresh, used = runner(name), runner(name)
     used.prove(np.random.SeedSequence(9))
-    used.twins(found.events, 3000, np.random.SeedSequence(8))
-    first, second = (each.twins(found.events, 6000, np.random.SeedSequence(7)) for each in (fresh, used))
+    used.paired(found.events, 3000, np.random.SeedSequence(8))
+    first, second = (each.paired(found.events, 6000, np.random.SeedSequence(7)) for each in (fresh, used))
     assert first == second
-    assert first != used.twins(found.events, 6000, np.random.SeedSequence(6))
+    assert first != used.paired(found.events, 6000, np.random.SeedSequence(6))
 
 
 def test_chunks_add_up(monkeypatch):
@@ -115,7 +115,7 @@ def test_chunks_add_up(monkeypatch):
 
     monkeypatch.setattr(lift, "LARGEST", 1500)
     found = CASES["laplace_in_a_loop"]
-    (x, y, both), *_ = hit_twins(lifts_of(found), found.events, 4000, np.random.default_rng(1))
+    (x, y, both), *_ = hit_paired(lifts_of(found), found.events, 4000, np.random.default_rng(1))
     # P(1 + 2 Laplace < 0) and P(2 + 2 Laplace < 0), nested.
     for hits, rate in ((x, math.exp(-0.5) / 2), (y, math.exp(-1) / 2)):
         assert stats.binomtest(hits, 4000, rate).pvalue > BY_CHANCE
@@ -166,7 +166,7 @@ def test_without_shared_noise_pairs_are_independent_runs(mechanism, way):
         ]
         for data in (pair.d1, pair.d2)
     ]
-    parts = [lifted.twins(events, pairs, np.random.SeedSequence(seed)) for seed in range(repeats)]
+    parts = [lifted.paired(events, pairs, np.random.SeedSequence(seed)) for seed in range(repeats)]
     for number in range(len(events)):
         counts = sum((part[number] for part in parts[1:]), start=parts[0][number])
         n = counts.n_x
@@ -195,14 +195,14 @@ def zero_scale(queries, rng):
 def test_a_negative_scale_raises_as_in_plain_runs():
     pair = Pair([3.0], [2.0], "given")
     here = Runner(describe(negative_scale), pair, "lifted")
-    (counts,) = here.twins(below(2.5), 400, np.random.SeedSequence(0))
+    (counts,) = here.paired(below(2.5), 400, np.random.SeedSequence(0))
     assert (counts.x, counts.both) == (0, 0)
     assert stats.binomtest(counts.y, 400, 1 - math.exp(-0.5) / 2).pvalue > BY_CHANCE
 
 
 def test_a_scale_that_is_negative_in_some_runs_only():
     pair = Pair([3.0], [2.0], "given")
-    (counts,) = Runner(describe(negative_in_some_runs), pair, "lifted").twins(
+    (counts,) = Runner(describe(negative_in_some_runs), pair, "lifted").paired(
         below(math.inf), 2000, np.random.SeedSequence(0)
     )
     # A run that raises is in no interval.
@@ -212,7 +212,7 @@ def test_a_scale_that_is_negative_in_some_runs_only():
 
 def test_a_scale_of_zero_is_no_noise():
     pair = Pair([3.0], [2.0], "given")
-    (counts,) = Runner(describe(zero_scale), pair, "lifted").twins(below(3.0), 2000, np.random.SeedSequence(0))
+    (counts,) = Runner(describe(zero_scale), pair, "lifted").paired(below(3.0), 2000, np.random.SeedSequence(0))
     for hits, rate in ((counts.x, 0.5), (counts.y, stats.norm.cdf(1.0))):
         assert stats.binomtest(hits, 2000, rate).pvalue > BY_CHANCE
     # The draw after it is shared: the events are nested.

@@ -1,8 +1,10 @@
-"""Violations that plain runs could not show within the budget, found by steered noise; and what is said of them."""
+"""Violations that plain runs could not show within the budget, found by importance-sampled noise.
+
+And what is said of them.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -52,7 +54,7 @@ def test_noise_a_tenth_too_small_is_found(seed):
     # By bench.gaussian_gap plain runs need 20 million.
     result = check(gaussian(0.9), CLAIM, adjacency=ONE_DIFFERS, seed=seed, **BUDGET)
     assert result.verdict is Verdict.VIOLATION
-    assert result.evidence.candidate.steered
+    assert result.evidence.candidate.confirmation.name.endswith("importance")
     assert result.evidence.bound > 1.0
 
 
@@ -63,9 +65,9 @@ def test_noise_that_is_large_enough_is_not(seed):
 
 
 def test_without_steering_the_same_budget_shows_nothing():
-    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer="never", **BUDGET)
+    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, importance="never", **BUDGET)
     assert result.verdict is not Verdict.VIOLATION
-    assert result.evidence.steered is None
+    assert result.evidence.estimates is None
 
 
 def test_the_rates_of_steered_runs_are_the_real_ones(found):
@@ -73,8 +75,8 @@ def test_the_rates_of_steered_runs_are_the_real_ones(found):
     edge = event.low if event.low is not None else event.high
     for data, rate, error in zip(
         (found.evidence.pair.d1, found.evidence.pair.d2),
-        found.evidence.steered.rates,
-        found.evidence.steered.errors,
+        found.evidence.estimates.rates,
+        found.evidence.estimates.errors,
         strict=True,
     ):
         centre = data[event.of.path[0]]
@@ -100,20 +102,20 @@ def test_the_number_of_processes_changes_nothing():
         "lengths": (1,),
     }
     one, two = (check(gaussian(0.6), CLAIM, jobs=jobs, **budget).evidence for jobs in (1, 2))
-    assert one.steered is not None
+    assert one.estimates is not None
     assert one == two
 
 
 def test_pilots_count_as_search_runs(found):
-    plain = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, steer="never", **BUDGET)
+    plain = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, importance="never", **BUDGET)
     assert found.effort.search_runs > plain.effort.search_runs + 10**6
 
 
 def test_the_result_says_that_runs_were_steered(found):
     text = str(found)
-    assert "their noise steered towards the event" in text
-    assert "a bet on steered runs by their weights" in text
-    rate = found.evidence.steered.rates[0]
+    assert "their noise drawn towards the event" in text
+    assert "a bet on importance-sampled runs by their weights" in text
+    rate = found.evidence.estimates.rates[0]
     assert f"on d1 it happens in {rate:.5%} of runs" in text
 
 
@@ -124,22 +126,11 @@ def test_saved_and_loaded_it_is_the_same(found, tmp_path):
     assert str(loaded) == str(found)
 
 
-def test_results_from_before_steering_still_load(tmp_path):
-    result = check(histogram, epsilon=1.0, adjacency=ONE_DIFFERS, search_runs=500, confirm_runs=500)
-    result.save(tmp_path / "old.json")
-    saved = json.loads((tmp_path / "old.json").read_text())
-    del saved["evidence"]["steered"], saved["evidence"]["candidate"]["steered"]
-    for name in ("goal", "steer", "twins"):
-        del saved["settings"][name]
-    (tmp_path / "old.json").write_text(json.dumps(saved))
-    assert str(load(tmp_path / "old.json")) == str(result)
-
-
 def test_it_is_replayed_on_other_steered_runs(found, tmp_path):
     found.save(tmp_path / "result.json")
     again = replay(tmp_path / "result.json", too_small)
     assert again.verdict is Verdict.VIOLATION
-    assert again.evidence.steered is not None
+    assert again.evidence.estimates is not None
     assert again.evidence.counts != found.evidence.counts
     fixed = replay(tmp_path / "result.json", gaussian(1.0))
     assert fixed.verdict is not Verdict.VIOLATION
@@ -153,44 +144,47 @@ def test_it_can_be_written_out_and_rechecked(found):
         d1=pair.d1,
         d2=pair.d2,
         event=event_to_builtins(found.evidence.event),
-        steered=True,
+        confirmation="importance",
         seed=5,
         confirm_runs=1_500_000,
     )
     assert again.verdict is Verdict.VIOLATION
-    assert again.evidence.steered is not None
+    assert again.evidence.estimates is not None
 
 
 @pytest.mark.parametrize("claim", [ZCDP(0.5), RenyiDP(2.0, 1.0), GaussianDP(1.0), ApproxDP(1.0, 0.1)], ids=str)
-@pytest.mark.parametrize("steered", [True, False])
-def test_a_recheck_without_a_line_finds_its_own(claim, steered):
+@pytest.mark.parametrize("confirmation", ["importance", None])
+def test_a_recheck_without_a_line_finds_its_own(claim, confirmation):
     def small(queries, rng):
         return queries[0] + rng.normal(scale=0.7)
 
     event = {"event": "interval", "of": {"feature": "value", "path": []}, "low": None, "high": -0.17}
-    again = recheck(small, claim=claim, d1=[0], d2=[1], event=event, confirm_runs=100_000, steered=steered)
+    again = recheck(small, claim=claim, d1=[0], d2=[1], event=event, confirm_runs=100_000, confirmation=confirmation)
     assert again.verdict is Verdict.VIOLATION
 
 
 def test_a_replay_steers_only_where_its_settings_let_it():
     fast = check(noisy_max_laplace_value, epsilon=0.2, seed=1, goal="speed", search_runs=5000, confirm_runs=50_000)
-    assert fast.evidence.steered is not None
-    for options in ({"steer": "never"}, {"stop": "fixed"}, {"method": "fisher", "twins": False}):
+    assert fast.evidence.estimates is not None
+    for options in ({"importance": "never"}, {"stop": "fixed"}, {"method": "fisher", "paired": False}):
         again = replay(fast, noisy_max_laplace_value, **options)
-        assert again.evidence.steered is None
+        assert again.evidence.estimates is None
         assert again.evidence.method == options.get("method", "allocation")
 
 
 def test_a_replay_without_twins_has_none():
     found = check(svt, epsilon=0.7, args={"threshold": 1, "bound": 1}, search_runs=5000, confirm_runs=5000)
     assert found.evidence.counts.both is not None
-    for options in ({"twins": False}, {"method": "fisher"}):
+    for options in ({"paired": False}, {"method": "fisher"}):
         again = replay(found, svt, **options)
         assert again.evidence.counts.both is None
 
 
 def test_last_digits_are_not_steered_to():
-    """Steered noise has the law of NumPy's, but not its last digits: these two inputs give the same, bit for bit."""
+    """Importance-sampled noise has the distribution of NumPy's, but not its last digits.
+
+    These two inputs give the same, bit for bit.
+    """
 
     def tail(data, rng):
         u = rng.random()
@@ -199,16 +193,16 @@ def test_last_digits_are_not_steered_to():
         return u - (1 - 2.0**-8) if u >= 1 - 2.0**-8 else 1.0
 
     event = {"event": "interval", "of": {"feature": "last_digit", "path": []}, "low": None, "high": -52}
-    again = recheck(tail, epsilon=0.1, d1=[0], d2=[1], event=event, confirm_runs=200_000, steered=True)
-    assert again.evidence.steered is None
+    again = recheck(tail, epsilon=0.1, d1=[0], d2=[1], event=event, confirm_runs=200_000, confirmation="importance")
+    assert again.evidence.estimates is None
     assert again.verdict is not Verdict.VIOLATION
 
 
 def test_the_report_shows_weighted_rates(found, tmp_path):
     found.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "noise was steered towards the event" in page
-    assert "steered=True" in page
+    assert "noise was drawn towards the event" in page
+    assert "confirmation='importance'" in unescape(page)
     plot_result(found, tmp_path / "plot.svg")
     assert "probability of the event" in (tmp_path / "plot.svg").read_text()
 
@@ -221,13 +215,13 @@ def test_a_rare_event_is_certified_more_sharply_where_asked_for():
             adjacency=ALL_DIFFER,
             significance=0.05,
             seed=2,
-            steer=steer,
+            importance=importance,
             search_runs=20_000,
         )
-        for steer in ("needed", "always")
+        for importance in ("needed", "always")
     )
-    assert needed.evidence.steered is None
-    assert always.evidence.steered is not None
+    assert needed.evidence.estimates is None
+    assert always.evidence.estimates is not None
     # Ten queries that all move by one, each with half the budget a query: no event's ratio is larger.
     assert needed.evidence.epsilon_lower_bound < always.evidence.epsilon_lower_bound < 1.0
     # The p-value is against the claim, the stakes are for the bound.
@@ -240,7 +234,7 @@ def test_events_that_do_not_break_the_claim_are_not_steered_to(seed):
         histogram,
         epsilon=0.7,
         adjacency=ONE_DIFFERS,
-        steer="always",
+        importance="always",
         seed=seed,
         search_runs=5000,
         confirm_runs=50_000,
@@ -267,10 +261,10 @@ def fast():
 
 
 def test_where_noise_tells_the_event_each_run_is_of_one_side(fast):
-    """`bench.claims` has the medians; pairs of steered runs would need twice as many."""
+    """`bench.claims` has the medians; pairs of importance-sampled runs would need twice as many."""
     evidence = fast.evidence
     assert fast.verdict is Verdict.VIOLATION
-    assert evidence.candidate.apart and evidence.decided_after < 5000
+    assert evidence.candidate.confirmation.name == "unpaired importance" and evidence.decided_after < 5000
     counts = evidence.counts
     assert counts.n_x + counts.n_y == evidence.decided_after and counts.n_x < counts.n_y
     assert "on d2, away from it" in str(fast)
@@ -278,7 +272,7 @@ def test_where_noise_tells_the_event_each_run_is_of_one_side(fast):
     for data in (evidence.pair.d1, evidence.pair.d2):
         edges = [event.high - query for query in data]
         real.append(math.prod(0.5 * math.exp(e / 10) if e < 0 else 1 - 0.5 * math.exp(-e / 10) for e in edges))
-    for rate, error, truth in zip(evidence.steered.rates, evidence.steered.errors, real, strict=True):
+    for rate, error, truth in zip(evidence.estimates.rates, evidence.estimates.errors, real, strict=True):
         assert abs(rate - truth) < 5 * error
     assert 0.2 < evidence.epsilon_lower_bound < math.log(real[0] / real[1])
 
@@ -288,9 +282,9 @@ def test_runs_apart_are_saved_replayed_and_written_out(fast, tmp_path):
     loaded = load(tmp_path / "result.json")
     assert loaded.evidence == fast.evidence
     again = replay(loaded, noisy_max_laplace_value, seed=8)
-    assert again.verdict is Verdict.VIOLATION and again.evidence.candidate.apart
+    assert again.verdict is Verdict.VIOLATION and again.evidence.candidate.confirmation.name == "unpaired importance"
     fast.to_html(tmp_path / "report.html")
-    assert "apart=True" in (tmp_path / "report.html").read_text()
+    assert "confirmation='unpaired importance'" in unescape((tmp_path / "report.html").read_text())
     pair = fast.evidence.pair
     stated = recheck(
         noisy_max_laplace_value,
@@ -298,12 +292,13 @@ def test_runs_apart_are_saved_replayed_and_written_out(fast, tmp_path):
         d1=pair.d1,
         d2=pair.d2,
         event=event_to_builtins(fast.evidence.event),
-        steered=True,
-        apart=True,
+        confirmation="unpaired importance",
         goal="speed",
         seed=9,
     )
-    assert stated.verdict is Verdict.VIOLATION and stated.evidence.candidate.apart
+    assert (
+        stated.verdict is Verdict.VIOLATION and stated.evidence.candidate.confirmation.name == "unpaired importance"
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -323,7 +318,7 @@ def test_for_speed_scalar_runs_do_as_ever():
 
     result = check(leaky, epsilon=1.0, goal="speed", search_runs=500, confirm_runs=20_000, lengths=(1,))
     assert result.verdict is Verdict.VIOLATION
-    assert result.evidence.steered is None
+    assert result.evidence.estimates is None
     assert result.effort.confirm_runs < 5000
 
 

@@ -1,4 +1,5 @@
-"""Steered runs: weighed, they are plain runs. Oracles: closed forms, and plain lifted runs of the same mechanism.
+"""Importance-sampled runs: weighed, they are plain runs. Oracles: closed forms, and plain lifted runs of the same
+mechanism.
 
 With fixed seeds, a bound of five standard errors fails by chance with probability below 1e-6 for each comparison,
 once, when the seed is chosen.
@@ -19,17 +20,17 @@ from refutedp.mechanisms import svt
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from refutedp.model.streams import child
-from refutedp.sampling.lifted.noise.distributions import LAWS, Source
-from refutedp.sampling.lifted.noise.importance_noise import MASSES, Plan, SteeredNoise, plan_for
+from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
+from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan, plan_for
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.sampling.runner import Runner
 
 OUTPUT = Value()
 
 
-def one(law, *parameters):
+def one(distribution, *parameters):
     def noisy(queries, rng):
-        return queries[0] + getattr(rng, law)(*parameters)
+        return queries[0] + getattr(rng, distribution)(*parameters)
 
     return noisy
 
@@ -55,7 +56,7 @@ def of_the_module(queries):
     return queries[0] + random.gauss(0.0, 1.0) + np.random.exponential()
 
 
-def with_a_law_that_is_not_steered(queries, rng):
+def with_a_distribution_that_is_not_weighted(queries, rng):
     return queries[0] + rng.standard_t(5) + rng.laplace()
 
 
@@ -72,7 +73,7 @@ CASES = {
     "sparse vector": (sparse_vector, 6, Equals(Length(), 6)),
     "noise for some": (more_noise_for_some, 1, Interval(OUTPUT, 9.0, None)),
     "modules": (of_the_module, 1, Interval(OUTPUT, 6.0, None)),
-    "not steered": (with_a_law_that_is_not_steered, 1, Interval(OUTPUT, 7.0, None)),
+    "not importance-sampled": (with_a_distribution_that_is_not_weighted, 1, Interval(OUTPUT, 7.0, None)),
 }
 
 
@@ -81,7 +82,7 @@ def runner_of(function, length):
 
 
 def plan_of(runner, event, seed=0):
-    """As `refutedp.detector.plan_importance` makes it: from runs that the plan before steered."""
+    """As `refutedp.detector.plan_importance` makes it: from runs that the plan before importance-sampled."""
     plan = Plan({})
     for number in range(3):
         pilot = pilot_of(runner, event, plan, 50_000, child(seed, number))
@@ -90,10 +91,10 @@ def plan_of(runner, event, seed=0):
     return plan
 
 
-def assert_same_rates(steered, plain):
+def assert_same_rates(weighted, plain):
     """Weighted rates are those of plain runs, within five standard errors."""
     for rate, error, hits, runs in zip(
-        steered.rates, steered.spreads, (plain.x, plain.y), (plain.n_x, plain.n_y), strict=True
+        weighted.rates, weighted.spreads, (plain.x, plain.y), (plain.n_x, plain.n_y), strict=True
     ):
         seen = hits / runs
         assert abs(rate - seen) <= 5 * math.hypot(error, math.sqrt(seen * (1 - seen) / runs))
@@ -105,10 +106,10 @@ def test_weighed_they_are_plain_runs(name):
     runner = runner_of(function, length)
     plan = plan_of(runner, event)
     assert plan.tables
-    steered = runner.steered(event, plan, 100_000, np.random.SeedSequence(1))
+    weighted = runner.weighted(event, plan, 100_000, np.random.SeedSequence(1))
     (plain,) = runner.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
-    assert_same_rates(steered, plain)
-    assert steered.hits[0] > 100_000 * plain.x / plain.n_x
+    assert_same_rates(weighted, plain)
+    assert weighted.hits[0] > 100_000 * plain.x / plain.n_x
 
 
 @pytest.mark.parametrize(
@@ -126,26 +127,28 @@ def test_weighed_they_are_plain_runs(name):
 def test_rates_are_those_of_the_law(name, real):
     function, length, event = CASES[name]
     runner = runner_of(function, length)
-    hits = runner.steered(event, plan_of(runner, event), 400_000, np.random.SeedSequence(3))
+    hits = runner.weighted(event, plan_of(runner, event), 400_000, np.random.SeedSequence(3))
     assert abs(hits.rates[0] - real) < 5 * hits.spreads[0]
     # Far sharper than as many plain runs.
     assert hits.spreads[0] < 0.6 * math.sqrt(real / 400_000)
 
 
 @pytest.mark.parametrize("plain", [0.2, 0.9])
-@pytest.mark.parametrize("law", ["laplace", "normal", "exponential", "gumbel", "logistic", "uniform", "random"])
-def test_weights_are_one_on_average_and_bounded_by_the_plain_part(law, plain):
+@pytest.mark.parametrize(
+    "distribution", ["laplace", "normal", "exponential", "gumbel", "logistic", "uniform", "random"]
+)
+def test_weights_are_one_on_average_and_bounded_by_the_plain_part(distribution, plain):
     rng = np.random.default_rng(4)
     chances = rng.dirichlet(np.full(len(MASSES), 0.3)) * 0.9 + 0.1 * MASSES
-    parameters = () if law == "random" else (1.0,) if law == "exponential" else (0.0, 1.0)
-    noise = SteeredNoise(200_000, Plan({Key(0, law, None): chances[None]}, plain), rng)
-    values = noise.draw(0, LAWS[law], parameters, None, None, Source(rng))
+    parameters = () if distribution == "random" else (1.0,) if distribution == "exponential" else (0.0, 1.0)
+    noise = ImportanceNoise(200_000, Plan({Key(0, distribution, None): chances[None]}, plain), rng)
+    values = noise.draw(0, DISTRIBUTIONS[distribution], parameters, None, None, Source(rng))
     assert values is not None
     weights = noise.weights
     assert weights.max() <= 1 / plain * (1 + 1e-12)
     assert abs(weights.mean() - 1) < 5 * weights.std() / math.sqrt(len(weights))
     # And so are those of any part of the range: here, of what lies below each of some values.
-    plain_values = SharedNoise(200_000).draw(0, LAWS[law], parameters, None, None, Source(rng))
+    plain_values = SharedNoise(200_000).draw(0, DISTRIBUTIONS[distribution], parameters, None, None, Source(rng))
     assert plain_values is not None
     for edge in np.quantile(plain_values, [0.001, 0.1, 0.4, 0.6, 0.9, 0.999]):
         told, seen = weights * (values < edge), plain_values < edge
@@ -168,12 +171,12 @@ def test_a_run_that_draws_in_parts_is_weighed_once_a_draw():
     plan = plan_of(runner, event)
     assert {key.position for key in plan.tables} == {0, 1}
     rng = np.random.default_rng(5)
-    noise = SteeredNoise(100_000, plan, rng)
-    first = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(rng))
+    noise = ImportanceNoise(100_000, plan, rng)
+    first = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 1.0), None, None, Source(rng))
     assert first is not None
     some = np.flatnonzero(first > 1)
     before = noise.weights.copy()
-    noise.draw(1, LAWS["laplace"], (0.0, 3.0), None, some, Source(rng))
+    noise.draw(1, DISTRIBUTIONS["laplace"], (0.0, 3.0), None, some, Source(rng))
     changed = np.flatnonzero(noise.weights != before)
     assert np.isin(changed, some).all()
     assert len(changed) > 0.9 * len(some)
@@ -185,5 +188,5 @@ def test_a_wrong_plan_only_costs():
     function, length, event = CASES["laplace"]
     runner = runner_of(function, length)
     wrong = plan_of(runner, Interval(OUTPUT, None, -4.0))
-    hits = runner.steered(event, wrong, 400_000, np.random.SeedSequence(6))
+    hits = runner.weighted(event, wrong, 400_000, np.random.SeedSequence(6))
     assert abs(hits.rates[0] - math.exp(-5) / 2) < 5 * hits.spreads[0]

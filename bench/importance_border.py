@@ -1,8 +1,8 @@
-"""False alarms of steered runs on the border of the claim, stopped at the worst moment.
+"""False alarms of importance-sampled runs on the border of the claim, stopped at the worst moment.
 
 Part of `python -m bench.calibration`. Each mechanism satisfies its claim with equality on the event. The noise is
-steered, and the stakes are chosen, for a twin of it whose noise is 8% too small: the worst that pilots could do
-is to see a violation where there is none.
+importance-sampled, and the stakes are chosen, for a twin of it whose noise is 8% too small: the worst that pilots
+could do is to see a violation where there is none.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from refutedp.detector.plan_importance import Steering, pilots
-from refutedp.detector.plan_unpaired import ApartSteering, apart
+from refutedp.detector.plan_importance import ImportancePlan, pilots
+from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
 from refutedp.events.features.basic import Statistic, Value
 from refutedp.events.predicates import Interval
 from refutedp.mechanisms.gaussian_noise import analytic_sigma
@@ -24,7 +24,7 @@ from refutedp.sampling.runner import Runner
 
 LOOKS, RUNS = 6, 3000
 """Times one may stop, and runs before each."""
-TWIN = 0.92
+PAIRED = 0.92
 """The scale of the noise that the plan is made for, as a part of the real one."""
 
 
@@ -98,7 +98,7 @@ def table(simulations: int, alpha: float) -> float:
         for way in _ways(case):
             rate, alarms = _alarms(case, way, simulations, alpha)
             worst = max(worst, alarms)
-            name = "pairs" if isinstance(way, Steering) else "apart"
+            name = "pairs" if isinstance(way, ImportancePlan) else "apart"
             print(f"{case.words:<34}{name:<6}{rate:>15.3g}{alarms:>9.4f}", flush=True)
     return worst
 
@@ -108,17 +108,19 @@ def _runner(case: Case, part: float) -> Runner:
     return Runner(describe(case.mechanism(part * case.scale)), case.pair, "lifted", "output")
 
 
-def _ways(case: Case) -> list[Steering | ApartSteering]:
-    """Both ways to steer."""
+def _ways(case: Case) -> list[ImportancePlan | UnpairedImportancePlan]:
+    """Both ways to sample by importance."""
     candidate = Candidate(case.pair, case.event, 0.5, 0.0, Counts(0, 0, 0, 0), case.line)
-    piloted = pilots(_runner(case, TWIN), candidate, case.claim, Settings())
+    piloted = pilots(_runner(case, PAIRED), candidate, case.claim, Settings())
     assert piloted is not None
-    other = apart(piloted)
+    other = unpaired(piloted)
     assert other is not None
     return [piloted.pairs(), other]
 
 
-def _alarms(case: Case, way: Steering | ApartSteering, simulations: int, alpha: float) -> tuple[float, float]:
+def _alarms(
+    case: Case, way: ImportancePlan | UnpairedImportancePlan, simulations: int, alpha: float
+) -> tuple[float, float]:
     """The event's rate, and how often the e-process rejects a claim that holds."""
     real, start = _runner(case, 1.0), way.start(case.line)
     alarms, total = 0, 0.0

@@ -1,4 +1,7 @@
-"""The test of P1 <= e^epsilon P2 on twin runs: exact by enumeration, on the border by simulation, and its bounds."""
+"""The test of P1 <= e^epsilon P2 on paired runs.
+
+Exact by enumeration, on the border by simulation, and its bounds.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from hypothesis import strategies as st
 from refutedp.hypothesis.betting.anytime import batches
 from refutedp.hypothesis.power import POWER, detectable_epsilon
 from refutedp.hypothesis.tests import allocation, ratio
-from refutedp.hypothesis.tests import paired as twins
-from refutedp.hypothesis.tests.paired import GAMMA, Stakes, TwinProcess, stakes_for
+from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.tests.paired import GAMMA, PairedProcess, Stakes, stakes_for
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Counts
 
@@ -32,15 +35,15 @@ def counts_of(only_x: int, only_y: int, both: int, pairs: int | None = None) -> 
 @functools.cache
 def log_p(only_x: int, only_y: int, both: int, epsilon: float) -> float:
     """The p-value depends on the pairs with a hit alone, so one table serves all numbers of pairs."""
-    return twins.log_p_value(counts_of(only_x, only_y, both), epsilon)
+    return paired.log_p_value(counts_of(only_x, only_y, both), epsilon)
 
 
 def joint(p1: float, p2: float, together: float) -> tuple[float, float, float]:
     """P(d1 only), P(d2 only), P(both): nested events for 1, independent for 0, disjoint if possible for -1."""
-    apart = max(0.0, p1 + p2 - 1)
+    unpaired = max(0.0, p1 + p2 - 1)
     alone = p1 * p2
     most = min(p1, p2)
-    both = alone + together * (most - alone if together >= 0 else alone - apart)
+    both = alone + together * (most - alone if together >= 0 else alone - unpaired)
     return p1 - both, p2 - both, both
 
 
@@ -114,7 +117,7 @@ def test_the_p_value_covers_every_rate_in_the_interval(only_x, only_y, both, eps
     for rate in np.linspace(interval.low, top, 25):
         rates = 1 - theta * (1 - rate), rate, max(0.0, theta * (1 - rate) - rate)
         worst = max(worst, float(probabilities(extreme, rates).sum()))
-    p = math.exp(twins._log_exact(only_x, only_y, both, theta))
+    p = math.exp(paired._log_exact(only_x, only_y, both, theta))
     assert p >= (GAMMA + worst) * (1 - 1e-9)
     assert p <= 2 * (GAMMA + worst)
     if p > 20 * GAMMA:
@@ -166,22 +169,22 @@ def test_few_false_alarms_on_the_border(epsilon, p2, together):
 
 
 @st.composite
-def twin_counts(draw, most: int = 60) -> Counts:
+def paired_counts(draw, most: int = 60) -> Counts:
     a, b, c, rest = (draw(st.integers(0, most)) for _ in range(4))
     return counts_of(a, b, c, a + b + c + rest)
 
 
-@given(twin_counts(), st.sampled_from([0.9, 0.95, 0.999]))
+@given(paired_counts(), st.sampled_from([0.9, 0.95, 0.999]))
 @settings(max_examples=60, deadline=None)
 def test_what_lies_below_the_bound_is_refuted(counts, confidence):
-    bound = twins.epsilon_lower_bound(counts, confidence)
+    bound = paired.epsilon_lower_bound(counts, confidence)
     if counts.x == 0:
         assert bound == -math.inf
         return
     assert math.isfinite(bound)
     assert bound < math.log(counts.x) - math.log(max(counts.y, 0.5)) + 1
     # By bisection the bound itself is refuted.
-    assert twins.log_p_value(counts, bound) <= math.log(1 - confidence)
+    assert paired.log_p_value(counts, bound) <= math.log(1 - confidence)
 
 
 SEVERAL = [
@@ -196,22 +199,22 @@ SEVERAL = [
 @pytest.mark.parametrize("counts", SEVERAL, ids=str)
 @pytest.mark.parametrize("confidence", [0.95, 0.999, 1 - 1e-9])
 def test_the_bound_is_where_the_p_value_crosses(counts, confidence):
-    bound = twins.epsilon_lower_bound(counts, confidence)
+    bound = paired.epsilon_lower_bound(counts, confidence)
     assert bound == ratio.epsilon_lower_bound(counts, confidence)
-    needed, accuracy = math.log(1 - confidence), twins._CLOSE * twins._spread(counts)
-    assert twins.log_p_value(counts, bound) <= needed
+    needed, accuracy = math.log(1 - confidence), paired._CLOSE * paired._spread(counts)
+    assert paired.log_p_value(counts, bound) <= needed
     # Ten times the accuracy further on, p is above. As a normal p-value it has grown by the hazard, z + 1/z at most,
     # for each standard deviation; the sides of cells and blocks move p by as much as half.
     z = stats.norm.isf(1 - confidence)
-    assert twins.log_p_value(counts, bound + 10 * accuracy) > needed
-    assert twins.log_p_value(counts, bound) >= needed - 0.5 - 10 * twins._CLOSE * (z + 1 / z)
+    assert paired.log_p_value(counts, bound + 10 * accuracy) > needed
+    assert paired.log_p_value(counts, bound) >= needed - 0.5 - 10 * paired._CLOSE * (z + 1 / z)
 
 
 @pytest.mark.parametrize("counts", SEVERAL, ids=str)
 def test_the_p_value_grows_with_epsilon(counts):
-    spread = twins._spread(counts)
+    spread = paired._spread(counts)
     seen = math.log(counts.x) - math.log(max(counts.y, 0.5))
-    p = [twins.log_p_value(counts, seen + z * spread) for z in np.arange(-8, 1.5, 0.5)]
+    p = [paired.log_p_value(counts, seen + z * spread) for z in np.arange(-8, 1.5, 0.5)]
     assert all(a <= b for a, b in itertools.pairwise(p))
     assert p[0] < math.log(1e-3)
     assert p[-1] > math.log(0.5)
@@ -219,7 +222,7 @@ def test_the_p_value_grows_with_epsilon(counts):
 
 def test_bounds_rise_as_confidence_falls():
     counts = Counts(300, 100, 1000, 1000, both=80)
-    bounds = [twins.epsilon_lower_bound(counts, confidence) for confidence in (1 - 1e-12, 0.9999, 0.99, 0.9, 0.7)]
+    bounds = [paired.epsilon_lower_bound(counts, confidence) for confidence in (1 - 1e-12, 0.9999, 0.99, 0.9, 0.7)]
     assert bounds == sorted(bounds)
     assert bounds[0] > 0.4 and bounds[-1] < math.log(3)
 
@@ -231,7 +234,7 @@ def test_the_bound_is_as_often_wrong_as_it_says():
     rng = np.random.default_rng(5)
     cells = rng.multinomial(pairs, [*rates, 1 - sum(rates)], simulations)
     bounds = np.array(
-        [twins.epsilon_lower_bound(counts_of(a, b, c, pairs), 1 - alpha) for a, b, c, _ in cells.tolist()]
+        [paired.epsilon_lower_bound(counts_of(a, b, c, pairs), 1 - alpha) for a, b, c, _ in cells.tolist()]
     )
     wrong = int((bounds > truth).sum())
     # More than this has probability below 1e-6 if each bound is wrong with probability alpha.
@@ -246,28 +249,28 @@ def test_without_common_hits_twins_say_what_allocation_says(x, y):
     So the bound is at most allocation's; what it loses goes to the cells of the interval and to the bet.
     """
     counts = Counts(x, y, x + y + 7, x + y + 7, both=0)
-    apart = allocation.epsilon_lower_bound(counts, 0.95)
-    bound = twins.epsilon_lower_bound(counts, 0.95)
-    assert bound <= apart + 1e-9
-    assert bound >= apart - 0.5 * twins._spread(counts)
+    unpaired = allocation.epsilon_lower_bound(counts, 0.95)
+    bound = paired.epsilon_lower_bound(counts, 0.95)
+    assert bound <= unpaired + 1e-9
+    assert bound >= unpaired - 0.5 * paired._spread(counts)
 
 
 def test_common_hits_sharpen_the_bound():
     bounds = [
-        twins.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000, both=b), 0.95) for b in (90, 600, 1000, 1200)
+        paired.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000, both=b), 0.95) for b in (90, 600, 1000, 1200)
     ]
-    apart = allocation.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000), 0.95)
+    unpaired = allocation.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000), 0.95)
     assert bounds == sorted(bounds)
     # Independent runs have about 90 common hits: nothing is gained, and little lost.
-    assert bounds[0] == pytest.approx(apart, abs=0.02)
+    assert bounds[0] == pytest.approx(unpaired, abs=0.02)
     # Nested events: 300 pairs decide instead of 2700 hits, so the bound lies a third as far below the observed ratio.
     seen = math.log(1500 / 1200)
-    assert seen - bounds[-1] < 0.4 * (seen - apart)
+    assert seen - bounds[-1] < 0.4 * (seen - unpaired)
 
 
 def test_the_bet_reaches_any_depth():
     counts = Counts(60_000, 100, 100_000, 100_000, both=100)
-    values = [twins.log_p_value(counts, epsilon) for epsilon in (0.1, 1.0, 3.0)]
+    values = [paired.log_p_value(counts, epsilon) for epsilon in (0.1, 1.0, 3.0)]
     assert values == sorted(values)
     assert all(value < -1000 for value in values)
 
@@ -298,7 +301,7 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(epsilon, p2, toget
     rates = joint(math.exp(epsilon) * p2, p2, together)
     # The bets are on a violation: d1 alone is in the event a third more often than on the border.
     search = counts_of(*(round(40_000 * rate) for rate in (1.3 * rates[0], rates[1], rates[2])), 10**6)
-    begin = TwinProcess(epsilon, stakes_for(search, epsilon), NONE)
+    begin = PairedProcess(epsilon, stakes_for(search, epsilon), NONE)
     rng = np.random.default_rng([round(10 * epsilon), round(1e4 * p2), round(10 * together), 1])
     found = 0
     for _ in range(simulations):
@@ -314,24 +317,24 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(epsilon, p2, toget
     assert begin.update(blatant).rejects(alpha)
 
 
-@given(twin_counts(most=300), st.floats(0.05, 2), st.sampled_from([0.1, 0.01, 1e-4]))
+@given(paired_counts(most=300), st.floats(0.05, 2), st.sampled_from([0.1, 0.01, 1e-4]))
 @settings(max_examples=100, deadline=None)
 def test_the_bound_exceeds_the_claim_when_the_process_convicts(counts, epsilon, alpha):
-    process = TwinProcess(epsilon, stakes_for(Counts(300, 100, 1000, 1000, both=90), epsilon), NONE).update(counts)
+    process = PairedProcess(epsilon, stakes_for(Counts(300, 100, 1000, 1000, both=90), epsilon), NONE).update(counts)
     if abs(process.log_e + math.log(alpha)) > 1e-6:
         assert (process.epsilon_lower_bound(1 - alpha) > epsilon) == (process.log_e >= -math.log(alpha))
 
 
 def test_batches_of_any_size_give_the_same_evidence():
-    begin = TwinProcess(0.5, stakes_for(Counts(300, 100, 1000, 1000, both=90), 0.5), NONE)
+    begin = PairedProcess(0.5, stakes_for(Counts(300, 100, 1000, 1000, both=90), 0.5), NONE)
     parts = [Counts(20, 9, 50, 50, both=9), Counts(40, 11, 80, 80, both=5), Counts(0, 3, 10, 10, both=0)]
-    after = functools.reduce(TwinProcess.update, parts, begin)
+    after = functools.reduce(PairedProcess.update, parts, begin)
     assert after.counts == Counts(60, 23, 140, 140, both=14)
     assert after.log_e == pytest.approx(begin.update(after.counts).log_e)
     assert after.log_peak > after.log_e
 
 
-@given(twin_counts(), st.floats(0.01, 3))
+@given(paired_counts(), st.floats(0.01, 3))
 @settings(max_examples=50, deadline=None)
 def test_stakes_are_a_mixture_of_whole_bets(counts, epsilon):
     """The oracle: the pairs one by one."""
@@ -350,19 +353,19 @@ def test_stakes_are_a_mixture_of_whole_bets(counts, epsilon):
 # What must hold of any counts.
 
 
-@given(twin_counts(), st.floats(0.01, 3))
+@given(paired_counts(), st.floats(0.01, 3))
 @settings(max_examples=80, deadline=None)
 def test_no_two_sides_are_likelier_at_once(counts, epsilon):
     assert counts.swapped().swapped() == counts
-    assert max(twins.log_p_value(counts, epsilon), twins.log_p_value(counts.swapped(), epsilon)) == 0
+    assert max(paired.log_p_value(counts, epsilon), paired.log_p_value(counts.swapped(), epsilon)) == 0
 
 
-@given(twin_counts(), st.floats(0.01, 3))
+@given(paired_counts(), st.floats(0.01, 3))
 @settings(max_examples=80, deadline=None)
 def test_pairs_without_a_hit_say_nothing(counts, epsilon):
     assert counts.both is not None
     longer = Counts(counts.x, counts.y, counts.n_x + 50, counts.n_y + 50, both=counts.both)
-    assert twins.log_p_value(longer, epsilon) == twins.log_p_value(counts, epsilon)
+    assert paired.log_p_value(longer, epsilon) == paired.log_p_value(counts, epsilon)
 
 
 @given(st.integers(0, 60), st.integers(0, 30), st.integers(3, 60), st.sampled_from([0.1, 0.7, 1.5]))
@@ -380,15 +383,15 @@ def test_more_hits_on_d1_do_not_raise_p(only_x, only_y, both, epsilon):
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 5))
 def test_impossible_twins_are_refused(x, y, more):
     pairs = max(x, y)
-    with pytest.raises(UsageError, match="twin runs come in pairs"):
+    with pytest.raises(UsageError, match="paired runs come in pairs"):
         Counts(x, y, 50, 50, both=min(x, y) + more)
-    with pytest.raises(UsageError, match="twin runs come in pairs"):
+    with pytest.raises(UsageError, match="paired runs come in pairs"):
         Counts(x, y, 50, 50 + more, both=min(x, y))
-    with pytest.raises(UsageError, match="twin runs come in pairs"):
+    with pytest.raises(UsageError, match="paired runs come in pairs"):
         Counts(x, y, 50, 50, both=-more)
     if x + y > pairs:
         # So many hits in so few pairs must meet.
-        with pytest.raises(UsageError, match="twin runs come in pairs"):
+        with pytest.raises(UsageError, match="paired runs come in pairs"):
             Counts(x, y, pairs, pairs, both=x + y - pairs - 1)
 
 
@@ -407,7 +410,7 @@ def test_the_detectable_epsilon_is_caught_four_times_of_five(counts, epsilon):
     p2, both = counts.y / pairs, counts.both / pairs
     rates = p2 * math.exp(real) - both, p2 - both, both
     cells = np.random.default_rng(counts.x).multinomial(pairs, [*rates, 1 - sum(rates)], simulations)
-    p = [twins.log_p_value(counts_of(a, b, c, pairs), epsilon) for a, b, c, _ in cells.tolist()]
+    p = [paired.log_p_value(counts_of(a, b, c, pairs), epsilon) for a, b, c, _ in cells.tolist()]
     power = float(np.mean(np.array(p) <= math.log(alpha)))
     # Four standard errors, and 0.05 for luck that is normal only in the limit.
     assert abs(power - POWER) <= 4 * math.sqrt(POWER * (1 - POWER) / simulations) + 0.05

@@ -1,0 +1,338 @@
+"""How a candidate is confirmed: one class a strategy. Each knows its runs, its test and its evidence.
+
+`confirm` runs them all in one loop. A strategy is chosen with the candidate, before the first confirmation run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+import numpy as np
+
+from refutedp.hypothesis.betting import anytime
+from refutedp.hypothesis.betting.anytime import Process
+from refutedp.hypothesis.betting.stopped import certify_stopped, certify_weighted
+from refutedp.hypothesis.certify import bound_of, certify
+from refutedp.hypothesis.claim_test import is_ratio, log_p_value
+from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.model.claims import Claim
+from refutedp.model.errors import UsageError
+from refutedp.model.records import Candidate, Counts, Estimates, Event, Evidence
+from refutedp.model.settings import Settings
+from refutedp.sampling.pool.tasks import Task
+from refutedp.sampling.runner import Runner
+
+if TYPE_CHECKING:
+    from refutedp.detector.plan_importance import ImportancePlan
+    from refutedp.detector.plan_unpaired import UnpairedImportancePlan
+    from refutedp.sampling.lifted.noise.importance_noise import Plan
+
+
+class Confirmation(Protocol):
+    """A way to make and to judge the runs that confirm a candidate."""
+
+    name: ClassVar[str]
+    """How it is called in saved files."""
+
+    @property
+    def share(self) -> float:
+        """The part of the runs that go to d1."""
+        ...
+
+    def start(self, claim: Claim, candidate: Candidate) -> Any:
+        """The evidence against the claim before the first run: an e-process."""
+        ...
+
+    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
+        ...
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """What the e-process takes of the results of some tasks, made for one event."""
+        ...
+
+    def level(self, significance: float) -> float:
+        """The level of the e-process; what is left of the significance is for the test on all runs."""
+        ...
+
+    def runs_of(self, process: Any) -> int:
+        """How many runs the e-process has seen."""
+        ...
+
+    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
+        """What the runs say in the end."""
+        ...
+
+    def by_plain_calls(self) -> Confirmation:
+        """What takes its place where runs cannot be lifted."""
+        ...
+
+    @property
+    def noise_plan(self) -> Plan | None:
+        """The plan by which noise is drawn towards the event; None where it is drawn as ever."""
+        ...
+
+
+def confirmation_of(candidate: Candidate) -> Confirmation:
+    """The strategy of a candidate."""
+    return cast(Confirmation, candidate.confirmation)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """After how many runs the e-process convicted (0: never), how many there were, and whether more were planned."""
+
+    decided: int
+    runs: int
+    early: bool
+
+
+class _Counted:
+    """Hits are counted; an e-process watches them, and an exact test judges all of them at the end."""
+
+    name: ClassVar[str]
+    noise_plan: ClassVar[None] = None
+
+    def joined(self, parts: Sequence[tuple[Counts, ...]]) -> Counts:
+        """The hits of one event."""
+        return reduce(add, (counts for (counts,) in parts))
+
+    def runs_of(self, process: Process) -> int:
+        """All that were counted."""
+        return process.counts.n_x + process.counts.n_y
+
+    def level(self, significance: float) -> float:
+        """A part of the significance."""
+        return anytime.early_alpha(significance)
+
+    def evidence(
+        self, process: Process, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
+    ) -> Evidence:
+        """At an early stop everything is valid whenever one stops; at the end the exact test says more."""
+        if plan.decided and plan.early:
+            certified = certify_stopped(
+                process, anytime.bound_confidence(settings.significance, early=True), claim, candidate.search
+            )
+            letter, bound = bound_of(certified, claim)
+            return Evidence(
+                candidate=candidate,
+                counts=process.counts,
+                method=settings.method,
+                log_p_value=anytime.log_p_any_time(process),
+                log_p_reverse=0.0,
+                epsilon_lower_bound=certified.epsilon,
+                confidence=1 - settings.significance,
+                rule="early",
+                decided_after=plan.decided,
+                bound_letter=letter,
+                bound=bound,
+            )
+        # The e-process has used up a part of the significance; the bound is at what is left of it.
+        at_end = anytime.bound_confidence(settings.significance, early=False)
+        whole = judge(candidate, process.counts, claim, settings, at_end)
+        return replace(
+            whole,
+            log_p_value=anytime.log_p_at_the_end(process, whole.log_p_value),
+            rule="early" if plan.decided else "fixed",
+            decided_after=plan.decided or plan.runs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation(_Counted):
+    """Each run goes to d1 with probability `share`, else to d2: the exact test of random allocation."""
+
+    share: float = 0.5
+    name: ClassVar[str] = "allocation"
+
+    def start(self, claim: Claim, candidate: Candidate) -> Process:
+        """Bets on what the search runs of the candidate showed."""
+        return anytime.start(claim, candidate.search, self.share, candidate.tangent)
+
+    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """Independent runs."""
+        return Task(runner.count, (events, runs, self.share, seeds), runner.what)
+
+    def by_plain_calls(self) -> Confirmation:
+        """The same."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Paired(_Counted):
+    """Run i on d1 and run i on d2 share their noise (common random numbers): the exact test on pairs."""
+
+    name: ClassVar[str] = "paired"
+
+    @property
+    def share(self) -> float:
+        """Half."""
+        return 0.5
+
+    def start(self, claim: Claim, candidate: Candidate) -> Process:
+        """Bets on what the search runs of the candidate showed."""
+        return anytime.start_paired(claim, candidate.search)
+
+    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """Half as many pairs of runs."""
+        return Task(runner.paired, (events, runs // 2, seeds), runner.what)
+
+    def by_plain_calls(self) -> Confirmation:
+        """Independent runs, half on either side."""
+        return Allocation()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportanceSampled:
+    """Noise is drawn where the event happens, and weighed; bets on weighted runs are valid whatever the plan is.
+
+    The plan may be missing where a strategy comes from a file: `planned` makes one before the first run.
+    """
+
+    plan: ImportancePlan | UnpairedImportancePlan | None = field(default=None, compare=False, repr=False)
+    otherwise: Confirmation = field(default_factory=Allocation, compare=False)
+    """What is done where no plan can be made."""
+    name: ClassVar[str] = "importance"
+
+    @property
+    def share(self) -> float:
+        """The plan's, or half."""
+        return 0.5 if self.plan is None else self.plan.share
+
+    @property
+    def known(self) -> ImportancePlan | UnpairedImportancePlan:
+        """The plan."""
+        assert self.plan is not None, "planned before the first run"
+        return self.plan
+
+    @property
+    def noise_plan(self) -> Plan | None:
+        """Towards the event, on d1 at least."""
+        return None if self.plan is None else self.plan.towards_event
+
+    def start(self, claim: Claim, candidate: Candidate) -> Any:
+        """Bets against the claim's line, or the one that the plan aims at."""
+        return self.known.start(claim.tangents()[0] if is_ratio(claim) else self.known.line)
+
+    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """Lifted runs on noise drawn by the plan."""
+        (event,) = events
+        return self.known.task(runner, event, runs, seeds)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """Weighted hits."""
+        return reduce(add, parts)
+
+    def runs_of(self, process: Any) -> int:
+        """All that were weighed."""
+        return int(process.hits.runs)
+
+    def level(self, significance: float) -> float:
+        """All of it: there is no test at the end."""
+        return significance
+
+    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
+        """Valid whenever one stops. Counts are no rates here; weighted averages stand beside them."""
+        certified = certify_weighted(process, 1 - settings.significance, claim, self.known.rates)
+        letter, bound = bound_of(certified, claim)
+        return Evidence(
+            candidate=candidate,
+            counts=replace(process.hits.counts, share=self.share),
+            method=settings.method,
+            log_p_value=min(0.0, -process.log_peak),
+            log_p_reverse=0.0,
+            epsilon_lower_bound=certified.epsilon,
+            confidence=1 - settings.significance,
+            rule="early" if plan.decided else "fixed",
+            decided_after=plan.decided or process.hits.runs,
+            bound_letter=letter,
+            bound=bound,
+            estimates=Estimates(process.hits.rates, process.hits.spreads),
+        )
+
+    def by_plain_calls(self) -> Confirmation:
+        """Independent runs, with the same part on d1."""
+        return Allocation(self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpairedImportanceSampled(ImportanceSampled):
+    """The same with runs of one side each: towards the event on d1, away from it on d2."""
+
+    name: ClassVar[str] = "unpaired importance"
+
+
+_NAMED: dict[str, type[ImportanceSampled]] = {one.name: one for one in (ImportanceSampled, UnpairedImportanceSampled)}
+
+
+def named(name: str, share: float = 0.5) -> Confirmation:
+    """The strategy of this name.
+
+    >>> named("paired"), named("allocation", 0.3)
+    (Paired(), Allocation(share=0.3))
+    """
+    if name == Allocation.name:
+        return Allocation(share)
+    if name == Paired.name:
+        return Paired()
+    if name not in _NAMED:
+        choices = ", ".join((Allocation.name, Paired.name, *_NAMED))
+        raise UsageError(f"confirmation={name!r} must be one of: {choices}")
+    return _NAMED[name](otherwise=Allocation(share))
+
+
+def judge(
+    candidate: Candidate, counts: Counts, claim: Claim, settings: Settings, confidence: float | None = None
+) -> Evidence:
+    """The test of a fixed number of runs against the claim, in the candidate's direction.
+
+    Its bounds hold with `confidence`, where that is not the one that the settings promise.
+    """
+    promised = 1 - settings.significance
+    epsilon, letter, bound = _bounds(counts, promised if confidence is None else confidence, claim, candidate)
+    if is_ratio(claim):
+        evidence = weigh(candidate, counts, claim.epsilon, settings, epsilon)  # type: ignore[attr-defined]
+        return replace(evidence, bound_letter=letter, bound=bound)
+    return Evidence(
+        candidate=candidate,
+        counts=counts,
+        method=settings.method,
+        log_p_value=log_p_value(counts, claim, candidate.tangent),
+        log_p_reverse=0.0,
+        epsilon_lower_bound=epsilon,
+        confidence=promised,
+        decided_after=counts.n_x + counts.n_y,
+        bound_letter=letter,
+        bound=bound,
+    )
+
+
+def _bounds(counts: Counts, confidence: float, claim: Claim, candidate: Candidate) -> tuple[float, str, float]:
+    """Epsilon at the claim's delta, and the claim's own currency with its letter."""
+    if is_ratio(claim):
+        epsilon = ratio.epsilon_lower_bound(counts, confidence)
+        return epsilon, "ε", max(epsilon, 0.0)
+    certified = certify(counts, confidence, claim, candidate.tangent)
+    return certified.epsilon, *bound_of(certified, claim)
+
+
+def weigh(
+    candidate: Candidate, counts: Counts, epsilon: float, settings: Settings, bound: float | None = None
+) -> Evidence:
+    """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction; `bound` if it is known."""
+    test = fisher.log_p_value if settings.method == "fisher" else ratio.log_p_value
+    confidence = 1 - settings.significance
+    return Evidence(
+        candidate=candidate,
+        counts=counts,
+        method=settings.method,
+        log_p_value=test(counts, epsilon),
+        log_p_reverse=test(counts.swapped(), epsilon),
+        epsilon_lower_bound=ratio.epsilon_lower_bound(counts, confidence) if bound is None else bound,
+        confidence=confidence,
+        decided_after=counts.n_x + counts.n_y,
+    )
