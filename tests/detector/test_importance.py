@@ -6,6 +6,7 @@ And what is said of them.
 from __future__ import annotations
 
 import math
+from html import unescape
 
 import numpy as np
 import pytest

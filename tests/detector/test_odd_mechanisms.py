@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import sys
 import threading
 from collections import Counter, OrderedDict
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from refutedp import FDP, AddRemove, UnsupportedOutputError, UsageError, Verdict, check
+from refutedp import (
+    FDP,
+    AddRemove,
+    MechanismError,
+    OneDiffers,
+    RefuteDPError,
+    UnsupportedOutputError,
+    UsageError,
+    Verdict,
+    check,
+    load,
+)
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
 ONE = {"pairs": [([1], [2])], **SMALL}
@@ -100,3 +114,56 @@ def test_many_lengths_are_looked_at_by_a_few_features():
     assert result.verdict is Verdict.VIOLATION
     assert result.counterexample.event.words().startswith("len(output)")
     assert result.effort.events < 100_000
+
+
+def laplace(data, epsilon, rng):
+    return data[0] + rng.laplace(scale=1 / epsilon)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: check(laplace, epsilon=1.0, pairs=[([1], [1])]), "same input twice"),
+        (lambda: check(functools.partial(laplace, epsilon=20.0), epsilon=1.0), "binds epsilon=20.0"),
+        (lambda: check(laplace, epsilon=1.0, adjacency=OneDiffers(1e-300)), "no two different inputs"),
+        (lambda: check(laplace, epsilon=10**400), "must be finite"),
+        (lambda: check(laplace, epsilon=1.0, pairs=[([10**400], [10**400 + 1])]), "not both lists of numbers"),
+        (lambda: FDP(lambda a: 1 / 0), "tradeoff fails"),
+        (lambda: FDP(lambda a: "x"), "tradeoff fails"),
+    ],
+)
+def test_nonsense_is_refused_with_a_sentence(call, says):
+    with pytest.raises(RefuteDPError, match=says):
+        call()
+
+
+def exits_now_and_then(queries, rng):
+    if rng.random() < 0.01:
+        sys.exit(0)
+    return queries[0]
+
+
+def test_a_mechanism_that_exits_does_not_end_the_check():
+    assert check(exits_now_and_then, epsilon=1.0, **ONE).verdict is Verdict.VIOLATION
+    with pytest.raises(MechanismError, match="SystemExit"):
+        check(lambda queries, rng: sys.exit(0), epsilon=1.0, **ONE)
+
+
+def numpy_text(queries, rng):
+    return rng.choice(["a", "bb"], p=[0.5, 0.5] if queries[0] == 1 else [0.1, 0.9])
+
+
+def huge_or_larger(queries, rng):
+    return 10**400 * int(rng.integers(1, 3))
+
+
+def huge_fraction(queries, rng):
+    return Fraction(10**400, 7 + int(rng.integers(2)))
+
+
+@pytest.mark.parametrize("function", [numpy_text, huge_or_larger, huge_fraction])
+def test_results_of_odd_outputs_can_be_saved_and_shown(function, tmp_path):
+    result = check(function, epsilon=0.5, lift=False, **ONE)
+    result.save(tmp_path / "r.json")
+    assert load(tmp_path / "r.json") == result
+    result.to_html(tmp_path / "r.html")

@@ -31,8 +31,13 @@ from refutedp.sampling.runner import Runner
 if TYPE_CHECKING:
     from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
-CALLS = 4_000
-"""Plain calls a side, at most, in which a violation may convict by itself; blatant ones take hundreds."""
+CALLS, MOST_CALLS = 4_000, 20_000
+"""Plain calls a side in which a violation may convict by itself; blatant ones take hundreds.
+
+There are more of them, up to the second number, where that is what the rate of the event asks for.
+"""
+_HITS = 30
+"""Hits on d1 that are enough for plain calls to convict of an event that hardly happens on d2."""
 REPEATED = 100
 """Lifted runs in the event, on either side, that the function repeats, and as many that are not."""
 COMPARED = 400
@@ -72,7 +77,9 @@ def cross_examine(
         return None
     if evidence.log_p_value > math.log(settings.significance):
         return _compare(runner, settings)
-    brief = replace(settings, confirm_runs=min(CALLS, settings.confirm_runs), stop="early", method="allocation")
+    brief = replace(
+        settings, confirm_runs=min(_calls(evidence), settings.confirm_runs), stop="early", method="allocation"
+    )
     independent = replace(evidence.candidate, confirmation=Allocation())
     plain = confirm(runner.called_plainly(), independent, claim, brief, report, stream=EXAMINE_STREAM)
     calls = plain.counts.n_x + plain.counts.n_y
@@ -81,6 +88,12 @@ def cross_examine(
         return Examination(calls, plain)
     repeated = _repeat(runner, evidence, settings)
     return Examination(calls + repeated, plain, repeated)
+
+
+def _calls(evidence: Evidence) -> int:
+    """So many calls a side that the event can be expected to convict; the usual number where none would do."""
+    needed = math.ceil(_HITS / max(evidence.rates[0], 1e-9))
+    return needed if CALLS < needed <= MOST_CALLS else CALLS
 
 
 def _require_equal_rates(plain: Evidence, evidence: Evidence) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from refutedp.model.streams import PROOF_STREAM, TRIAL_STREAM, child
 from refutedp.sampling.runner import Runner, Runs, fastest
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted import KnownLifts
+    from refutedp.sampling.lifted import CannotLift, KnownLifts
 
 TRIAL_RUNS = 8
 
@@ -55,6 +56,8 @@ def prepare(
     given = {**given, **_from_claim(mechanism, claim, given)}
     require_one_source(pairs, inputs)
     bare, notes = _pairs(adjacency, pairs, inputs, settings)
+    if not bare:
+        raise UsageError(f"there are no two different inputs to try ({adjacency}): give pairs= or inputs=")
     if _wants_arrays(mechanism):
         bare = [_as_arrays(pair) for pair in bare]
     filled, found, calls = complete(mechanism, bare, given, settings, report)
@@ -64,13 +67,18 @@ def prepare(
         trial = [replace(runner, way="batched") for runner in trial]
     own_data = pairs is not None or inputs is not None
     tried, trials = _trial(trial, own_data=own_data, settings=settings, notes=notes)
-    runners, refusals = [], []
+    runners: list[Runner] = []
+    refusals: list[CannotLift] = []
     known = known_lifts(settings)
     for number, runner in enumerate(tried):
         seeds = child(settings.seed, PROOF_STREAM, number)
         chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift, known=known)
         runners.append(chosen)
-        refusals += [refusal] if refusal else []
+        refusals += [] if refusal is None else [refusal]
+    if any(refusal.wrong for refusal in refusals):
+        # A lift that is wrong on one input is not to be trusted on another.
+        runners = [runner.called_plainly() for runner in runners]
+        refusals.sort(key=lambda refusal: not refusal.wrong)
     if refusals:
         notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
     calls += trials + (0 if known is None else known.calls)
@@ -98,10 +106,16 @@ def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) ->
             f"{mechanism.name}() needs '{lacking[0]}', which the claim {claim} does not have: "
             f'give it with args={{"{lacking[0]}": ...}}, or a claim that has it'
         )
+    bound = getattr(mechanism.function, "keywords", {}) if isinstance(mechanism.function, functools.partial) else {}
     found = {}
     for number in ("epsilon", *CLAIMED_NUMBERS):
         name, value = names.get(number), getattr(claim, number, None)
         if name is not None and name not in given and value is not None:
+            if bound.get(name, value) != value:
+                raise UsageError(
+                    f"functools.partial binds {name}={bound[name]!r}, and the claim says {value!r}: "
+                    f'claim what is bound, or say which is meant with args={{"{name}": ...}}'
+                )
             found[name] = value
     return found
 
@@ -153,9 +167,19 @@ def _given(adjacency: Adjacency, pairs: Any) -> list[Pair]:
             raise UsageError(f"pairs[{number}]={one_line(pair)} must be a tuple (d1, d2) of two adjacent inputs")
         if not isinstance(adjacency, AddRemove | Replace) and (_is_empty(d1) or _is_empty(d2)):
             raise UsageError(f"pairs[{number}] holds empty data: give inputs with at least one query")
+        if _same(d1, d2):
+            raise UsageError(f"pairs[{number}] holds the same input twice, {one_line(d1)}: nothing could differ")
         require_adjacent(adjacency, d1, d2, number)
         made.append(Pair(d1, d2, "given"))
     return made
+
+
+def _same(d1: Any, d2: Any) -> bool:
+    if type(d1) is not type(d2):
+        return False
+    if isinstance(d1, np.ndarray):
+        return d1.dtype == d2.dtype and np.array_equal(d1, d2)
+    return bool(d1.equals(d2)) if hasattr(d1, "equals") else repr(d1) == repr(d2)
 
 
 def _is_empty(data: Any) -> bool:

@@ -227,7 +227,9 @@ class _Key:
     @property
     def order(self) -> tuple[int, float, str]:
         number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        return (0 if number else 1, float(self.value) if number else 0.0, self.label)
+        # Integers may be too large for floats.
+        size = float(np.clip(self.value, -1e300, 1e300)) if number else 0.0
+        return (0 if number else 1, size, self.label)
 
 
 def _holds(part: _Part, value: Any) -> bool:

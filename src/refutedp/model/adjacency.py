@@ -170,14 +170,14 @@ def _query_difference(d1: Any, d2: Any, sensitivity: float, most_changes: int | 
 
 def _numbers(data: Any) -> list[float] | None:
     if isinstance(data, (int, float)):
-        return [float(data)]
+        data = [data]
     if isinstance(data, np.ndarray):
         data = data.ravel().tolist()
     if not isinstance(data, Sequence) or isinstance(data, (str, bytes)):
         return None
     try:
         return [float(item) for item in data]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -29,6 +29,13 @@ Generators: TypeAlias = Literal["generator", "legacy", "python"]
 MISSING: Any = inspect.Parameter.empty
 
 
+class Exited(Exception):
+    """The mechanism asked Python to end: an exception like any other, told as SystemExit."""
+
+
+Exited.__name__ = Exited.__qualname__ = "SystemExit"
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A parameter beside data, epsilon, rng and size: a threshold, a bound, a sensitivity."""
@@ -79,6 +86,13 @@ class Mechanism:
             keywords[self.rng] = rng if self.draws_from == "generator" else _converted(rng, self.draws_from)
         if self.size is not None:
             keywords[self.size] = size
+        try:
+            return self._call(data, keywords)
+        except SystemExit as error:
+            # It would end the check, and with its exit code speak for it.
+            raise Exited(f"it calls sys.exit({error.code!r})") from error
+
+    def _call(self, data: Any, keywords: dict[str, Any]) -> Any:
         if self.data_by_keyword:
             return self.function(**{self.data: data}, **keywords)
         return self.function(data, **keywords)

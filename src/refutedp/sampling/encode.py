@@ -200,7 +200,10 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
     if isinstance(value, (numbers.Integral, np.integer)):
         return label, "int", int(value)
     if isinstance(value, (numbers.Real, np.floating)) or label == "Decimal":
-        return label, "float", float(value)
+        try:
+            return label, "float", float(value)
+        except (OverflowError, ValueError):
+            return label, "str", str(value)
     if isinstance(value, str):
         return label, "str", str(value)
     if isinstance(value, (bytes, bytearray)):
@@ -346,7 +349,7 @@ def column_of(kind: Kind, values: Sequence[Any]) -> Array:
         return np.zeros(len(values), dtype=np.int8)
     if kind == "str":
         column = np.empty(len(values), dtype=object)
-        column[:] = values
+        column[:] = [value if type(value) is str else str(value) for value in values]
         return column
     try:
         return np.array(values, dtype=np.int64)

@@ -18,7 +18,7 @@ from refutedp.sampling.plain import OnError, run_plain
 if TYPE_CHECKING:
     from refutedp.model.importance import WeightedHits
     from refutedp.model.importance_unpaired import UnpairedHits
-    from refutedp.sampling.lifted import CommonNoise, KnownLifts, Lift
+    from refutedp.sampling.lifted import CannotLift, CommonNoise, KnownLifts, Lift
     from refutedp.sampling.lifted.noise.importance_noise import Plan
     from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 
@@ -252,16 +252,16 @@ def fastest(
     *,
     lift: bool,
     known: KnownLifts | None = None,
-) -> tuple[Runner, str]:
+) -> tuple[Runner, CannotLift | None]:
     """The fastest runner that is proven to give the same distribution, and why it is not lifted, if it is not.
 
     Inputs whose lift is known from other pairs are not proven again.
     """
     if mechanism.batched:
-        return Runner(mechanism, pair, "batched", on_error), ""
+        return Runner(mechanism, pair, "batched", on_error), None
     if not lift or on_error == "raise":
         # Lifted runs take exceptions as outputs; who wants to see the exception runs the plain function.
-        return Runner(mechanism, pair, "scalar", on_error), ""
+        return Runner(mechanism, pair, "scalar", on_error), None
     from refutedp.sampling.lifted import CannotLift
 
     lifted = Runner(mechanism, pair, "lifted", on_error)
@@ -271,5 +271,5 @@ def fastest(
             lifted.__dict__["lifts"] = tuple(known.lift(mechanism, data, pair.arguments) for data in sides)
         lifted.prove(seeds)
     except CannotLift as refusal:
-        return Runner(mechanism, pair, "scalar", on_error), str(refusal)
-    return lifted, ""
+        return Runner(mechanism, pair, "scalar", on_error), refusal
+    return lifted, None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import random
 import threading
 import warnings
 from collections import deque
@@ -133,3 +135,73 @@ def test_no_argument_of_a_generator_is_misunderstood():
 
     with pytest.raises(CannotLift, match="dtype="):
         Lift(describe(single_precision), [1], {}).prove(np.random.default_rng(0))
+
+
+class Counted:
+    calls = 0
+
+
+class Inherited(Counted):
+    def tick(self):
+        Counted.calls += 1
+        return Counted.calls
+
+
+class Safe:
+    def inverse(self, x):
+        with np.errstate(all="raise"):
+            try:
+                return 1 / x
+            except FloatingPointError:
+                return 0.0
+
+
+HANDLERS = {"tick": lambda: RECENT.append(1)}
+
+
+def keeps_state_in_a_base_class(data, rng):
+    return rng.laplace() + Inherited().tick()
+
+
+def keeps_state_by_a_handler(data, rng):
+    HANDLERS["tick"]()
+    return rng.laplace() + len(RECENT)
+
+
+def handles_errors_in_a_method(data, rng):
+    return Safe().inverse(np.floor(rng.random(1) * 2000)[0])
+
+
+def overflows_in_one_run_of_many(data, rng):
+    return round(rng.random() * 1.5015e308, -308)
+
+
+def reads_the_clock(data, rng):
+    return datetime.datetime.now().microsecond % 500 == 0, rng.random() > 0.5
+
+
+def chooses_text_that_ends_with_zero(data, rng):
+    return random.choice(["x"] * 3 + ["x\0"])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [keeps_state_in_a_base_class, keeps_state_by_a_handler, handles_errors_in_a_method, reads_the_clock],
+)
+def test_is_refused_where_lifted_runs_cannot_follow(function):
+    with pytest.raises(CannotLift):
+        Lift(describe(function), [1], {}).prove(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("function", [overflows_in_one_run_of_many, chooses_text_that_ends_with_zero])
+def test_no_run_is_told_the_outcome_of_another(function):
+    lift = Lift(describe(function), [1], {})
+    try:
+        lift.prove(np.random.default_rng(0))
+        outputs = lift.sample(20_000, np.random.default_rng(1))
+    except CannotLift:
+        return
+    labels = {group.shape.label: group.size for group in outputs.groups}
+    assert labels.get("OverflowError", 0) < 1000
+    if function is chooses_text_that_ends_with_zero:
+        assert "x\0" in {value for group in outputs.groups for value in group.columns[0]}

@@ -69,7 +69,10 @@ class FDP(Claim):
             object.__setattr__(self, "_vectorised", values.shape == grid.shape)
         except (TypeError, ValueError, ArithmeticError):
             object.__setattr__(self, "_vectorised", False)
-        values = self._miss(grid)
+        try:
+            values = self._miss(grid)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise UsageError(f"tradeoff fails on a false-alarm rate between 0 and 1: {error}") from error
         if not np.all(np.isfinite(values)) or np.any(values < -1e-9) or np.any(values > 1 - grid + 1e-9):
             raise UsageError(
                 "tradeoff must lie between 0 and 1 - a: it is the miss rate that false-alarm rate a leaves"

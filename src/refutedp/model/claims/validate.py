@@ -44,7 +44,10 @@ def order_above_one(name: str, value: Any) -> float:
 def _number(name: str, value: Any, wanted: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise UsageError(f"{name}={value!r} must be a number, not a {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if math.isnan(number):
         raise UsageError(f"{name}=nan must be {wanted}")
     if math.isinf(number):

@@ -74,7 +74,8 @@ def _settled_key(key: Any) -> Any:
     if not isinstance(key, Lifted):
         return key
     values = key.values()
-    if values.ndim > 1 or (values != values[0]).any():
+    signs = np.signbit(values) if values.dtype.kind == "f" else None
+    if values.ndim > 1 or (values != values[0]).any() or (signs is not None and (signs != signs[0]).any()):
         raise CannotLift("it returns a key that depends on draws")
     return values[0].item()
 

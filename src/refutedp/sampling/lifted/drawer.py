@@ -167,7 +167,9 @@ class LiftedDrawer:
             raise IndexError("Cannot choose from an empty sequence")
         index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
         run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, int))
-        if len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
+        # NumPy strips zeros from the end of text.
+        exact = not any(isinstance(option, str) and option.endswith("\0") for option in options)
+        if exact and len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
             pool = np.array(list(options))
             if pool.dtype in STANDARD or pool.dtype.kind == "U":
                 return Scalar(run, pool[index], pool.dtype.kind, False)

@@ -127,7 +127,7 @@ class Run:
         if position < self._known:
             self.retracing = position + 1 < self._known
             return self.decisions[position]
-        distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+        distinct, inverse, counts = _distinct(values)
         if len(distinct) > MOST_VALUES:
             self.refuse(f"{what} takes more than {MOST_VALUES} values")
         choice = int(np.argmax(counts))
@@ -211,3 +211,17 @@ class Run:
         self._composed = {}
         self.epoch += 1
         self.n = len(indices)
+
+
+def _distinct(values: Array) -> tuple[Array, Array, Array]:
+    """As `np.unique` with inverse and counts, in the order of values; -0.0 is not 0.0, for it prints otherwise."""
+    if values.dtype != np.float64:
+        return np.unique(values, return_inverse=True, return_counts=True)
+    bits, inverse, counts = np.unique(
+        np.ascontiguousarray(values).view(np.int64), return_inverse=True, return_counts=True
+    )
+    distinct = bits.view(np.float64)
+    order = np.argsort(distinct, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[inverse], counts[order]

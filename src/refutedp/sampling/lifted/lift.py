@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +19,18 @@ from refutedp.sampling.lifted.heap import keep_freed_memory
 from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import NOTHING
-from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused
+from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused, WrongLift
 from refutedp.sampling.lifted.rewrite.lifted_copies import Copier
 from refutedp.sampling.lifted.rewrite.modules import Stage
 from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs, maker
-from refutedp.sampling.lifted.trust.replay_draws import Continue, Recorded, Replay, recorded_draws, values_by_run
+from refutedp.sampling.lifted.trust.replay_draws import (
+    Continue,
+    DrawsOf,
+    Recorded,
+    Replay,
+    recorded_draws,
+    values_by_run,
+)
 from refutedp.sampling.lifted.trust.state import Unchanged
 
 FEW = 8
@@ -92,6 +98,7 @@ class Lift:
         self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
         self._data = maker(data)
         self._arguments = maker(copied_functions(arguments, copier))
+        copier.refuse_shared()
         self.roots = copier.roots
         """What the mechanism can reach between calls, by name."""
         self.functions = tuple(copier.originals)
@@ -188,7 +195,7 @@ class Lift:
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
             with _path_refusals():
-                see(run.ids(), output, run.n, partial(recorded_draws, run))
+                see(run.ids(), output, run.n, DrawsOf(run))
 
         def few(start: Deferred) -> None:
             ids = np.arange(start.n) if start.ids is None else start.ids
@@ -328,7 +335,7 @@ class Lift:
         expected = example(output, index)
         got = self.plain.call(Replay(recorded_draws(run, index)), watched=watched)
         if not equal_outputs(got, expected):
-            raise CannotLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
+            raise WrongLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 
     def _prove_path(self, run: Run, output: Any, *, replayed: bool = False) -> None:
         """Replay what has to be replayed before this path is trusted, and remember it once that went well.
@@ -336,9 +343,11 @@ class Lift:
         Two runs of a path that is new, and one for each side of each choice on it that no replayed run has taken yet;
         none if all were `replayed` already.
         """
-        path = tuple(run.decisions)
+        # An exception is an outcome of its own: one run may have caused it for all runs of a path that is known.
+        raised = isinstance(output, Raised)
+        path = (*run.decisions, output.error) if raised else tuple(run.decisions)
         known = self._proven.get(path)
-        needed = {} if known is not None else {0: None, run.n - 1: None}
+        needed = {} if known is not None and not raised else {0: None, run.n // 2: None, run.n - 1: None}
         fresh: set[tuple[int, bool]] = set()
         for number, condition in enumerate(run.choices):
             for side in (True, False):

@@ -20,6 +20,15 @@ class CannotLift(Exception):
     'it formats a drawn value as text'
     """
 
+    wrong = False
+    """Whether a lifted run returned something else than the function itself: then no lift of it is to be trusted."""
+
+
+class WrongLift(CannotLift):
+    """A lifted run returned something else than the function itself."""
+
+    wrong = True
+
 
 class PathRefused(CannotLift):
     """Runs that take one path cannot be run on columns; those runs can be finished by plain calls.

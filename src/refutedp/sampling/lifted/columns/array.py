@@ -214,6 +214,9 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         return wrap(self.run, full[mask.values()].reshape(self.run.n, length))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self.dtype.kind == "U":
+            # How much text fits depends on the text that the array was made of, run by run.
+            self.run.refuse("it writes text into an array")
         if isinstance(key, Column) and not key.uniform:
             if isinstance(key, ArrayColumn) and key.dtype == np.bool_ and np.ndim(value) == 0:
                 self._write_under(key, value)

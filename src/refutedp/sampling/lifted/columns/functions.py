@@ -180,7 +180,14 @@ def matmul(a: Any, b: Any) -> Any:
     return wrap(run, product, uniform)
 
 
+def _refuse_out(name: str, out: Any, *arguments: Any) -> None:
+    """Refuse a function that is to write its result into an array."""
+    if out is not None:
+        common_run(out, *(stack_nested(one) for one in arguments)).refuse(f"it calls np.{name} with out=")
+
+
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    _refuse_out("dot", out, a, b)
     a, b = stack_nested(a), stack_nested(b)
     if element_ndim(a) == 0 or element_ndim(b) == 0:
         return np.multiply(a, b)
@@ -239,10 +246,12 @@ def _take(a: Any, indices: Any, axis: Any = None, **keywords: Any) -> Any:
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    _refuse_out("round", out, a)
     return wrap(a.run, np.round(a.dense(), decimals), a.uniform)
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
+    _refuse_out("outer", out, a, b)
     a, b = stack_nested(a), stack_nested(b)
     left = a.reshape(-1, 1) if isinstance(a, ArrayColumn) else np.reshape(a, (-1, 1))
     return np.multiply(left, b)

@@ -165,9 +165,9 @@ def _drawn(distribution: str, chances: Floats, count: int, rng: np.random.Genera
 def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
     """A plan that draws like the runs of `noise`, each counted as often as it is worth (cross-entropy).
 
-    >>> from refutedp.sampling.lifted.noise.distributions import LAWS
+    >>> from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS
     >>> noise = SharedNoise(1000)
-    >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
+    >>> drawn = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
     >>> plan = plan_for(noise, (drawn > 2).astype(float))
     >>> bool(plan.tables[Key(0, "laplace", None)][0, -SIDE:].sum() > 0.7)   # the upper half of the range
     True

@@ -84,9 +84,9 @@ class AvoidingNoise(SharedNoise):
 def region_of(noise: SharedNoise, worth: Floats) -> Region:
     """Where the runs of `noise` lie, each counted as often as it is worth.
 
-    >>> from refutedp.sampling.lifted.noise.distributions import LAWS
+    >>> from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS
     >>> noise = SharedNoise(100_000)
-    >>> drawn = noise.draw(0, LAWS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
+    >>> drawn = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
     >>> region = region_of(noise, (drawn > 0).astype(float))
     >>> below, above = np.split(region.tables[Key(0, "laplace", None)][0], 2)
     >>> float(below.max()), bool(above @ np.split(MASSES, 2)[1] > 0.45)

@@ -90,8 +90,8 @@ class SharedNoise:
 
     >>> from refutedp.sampling.lifted.noise.distributions import Source
     >>> noise, source = SharedNoise(4), Source(np.random.default_rng(0))
-    >>> first = noise.draw(0, LAWS["laplace"], (0.0, 2.0), None, np.array([0, 2]), source)
-    >>> second = noise.draw(0, LAWS["laplace"], (5.0, 2.0), None, np.array([2, 3]), source)
+    >>> first = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 2.0), None, np.array([0, 2]), source)
+    >>> second = noise.draw(0, DISTRIBUTIONS["laplace"], (5.0, 2.0), None, np.array([2, 3]), source)
     >>> bool(second[0] == 5 + first[1])
     True
     """

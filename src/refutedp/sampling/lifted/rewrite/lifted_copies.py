@@ -7,7 +7,7 @@ import copy
 import functools
 import random
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ class Copier:
         self._stage = stage
         self._copies: dict[int, Any] = {}
         self._draws_through: set[str] = set()
+        self._memo: dict[int, Any] = {}
+        """What was copied of containers, by the original's id: what shares a container goes on sharing its copy."""
+        self._kept: dict[str, Any] = {}
+        """Objects that are not copied, by name."""
         self.originals: list[types.FunctionType] = []
         """The functions that were copied."""
         self.roots: dict[str, Any] = {}
@@ -65,8 +69,10 @@ class Copier:
             "__builtins__": self._builtins(function),
             "__name__": function.__module__,
         }
-        copied = types.FunctionType(code, names, function.__name__, _own_all(function.__defaults__), cells or None)
-        copied.__kwdefaults__ = {name: _own(value) for name, value in (function.__kwdefaults__ or {}).items()}
+        copied = types.FunctionType(
+            code, names, function.__name__, self._own_all(function.__defaults__), cells or None
+        )
+        copied.__kwdefaults__ = {name: self._own(value) for name, value in (function.__kwdefaults__ or {}).items()}
         copied.__dict__.update(function.__dict__)
         copied.__qualname__ = function.__qualname__
         self._copies[id(function)] = copied
@@ -117,10 +123,31 @@ class Copier:
             return self.copy(value)
         if isinstance(value, types.FunctionType):
             return value
-        own = _own(value)
+        own = self._own(value)
+        if own is value:
+            self._kept[name] = value
         # Plain calls reach the original.
         self.roots[name] = own if own is value else (own, value)
         return own
+
+    def refuse_shared(self) -> None:
+        """Refuse an object that shares a container with a variable: the variable's is a copy, the object's is not."""
+        copied = self._memo.keys() - {id(self._memo)}
+        for name, value in self._kept.items():
+            if any(id(inner) in copied for inner in _containers_in(value, _DEPTH)):
+                raise CannotLift(f"'{name}' shares a container with another variable")
+
+    def _own_all(self, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return None if values is None else tuple(self._own(value) for value in values)
+
+    def _own(self, value: Any) -> Any:
+        """A copy of a plain container, so that a lifted call cannot leave columns in the user's."""
+        if type(value) in (list, dict, set):
+            try:
+                return copy.deepcopy(value, self._memo)
+            except Exception:
+                return value
+        return value
 
     def _builtins(self, function: types.FunctionType) -> dict[str, Any]:
         table = dict(vars(builtins))
@@ -139,18 +166,25 @@ class Copier:
         return module
 
 
-def _own_all(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(_own(value) for value in values)
+_DEPTH = 4
+"""Levels of attributes and items that are looked into for shared containers."""
 
 
-def _own(value: Any) -> Any:
-    """A copy of a plain container, so that a lifted call cannot leave columns in the user's."""
-    if type(value) in (list, dict, set):
-        try:
-            return copy.deepcopy(value)
-        except Exception:
-            return value
-    return value
+def _containers_in(value: Any, depth: int) -> Iterator[Any]:
+    """The lists, dicts and sets that an object holds."""
+    if isinstance(value, (list, dict, set)):
+        yield value
+    if depth == 0 or isinstance(value, (types.ModuleType, types.FunctionType, str, bytes, np.ndarray)):
+        return
+    if isinstance(value, dict):
+        inner = list(value.values())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        inner = list(value)
+    else:
+        owner = value if isinstance(value, type) else type(value)
+        inner = [*getattr(value, "__dict__", {}).values(), *vars(owner).values()]
+    for item in inner[:1000]:
+        yield from _containers_in(item, depth - 1)
 
 
 def _refuse_outer_state(function: types.FunctionType) -> None:

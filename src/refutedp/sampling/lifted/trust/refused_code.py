@@ -9,6 +9,8 @@ that the plain function executes, by watching one call of every path.
 from __future__ import annotations
 
 import builtins
+import collections
+import datetime
 import dis
 import gc
 import os
@@ -23,6 +25,7 @@ import numpy as np
 
 from refutedp.sampling.lifted.refusal import is_internal
 from refutedp.sampling.lifted.rewrite.bytecode import instructions
+from refutedp.tracing.users_code import is_library, module_of
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
 _FORBIDDEN_CALLS: dict[str, frozenset[str]] = {
@@ -41,6 +44,8 @@ _FORBIDDEN_NAMES = {
     "uuid4": "it draws a random identifier",
 }
 _FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_CONTAINERS = (list, dict, set, bytearray, collections.deque, np.ndarray)
+_ERROR_HANDLING = frozenset({"errstate", "seterr", "catch_warnings", "simplefilter", "filterwarnings"})
 _SINGLETONS = (None, Ellipsis, NotImplemented)
 
 
@@ -88,6 +93,8 @@ class Watch:
         if not is_internal(code):
             known = {**vars(builtins), **frame.f_globals, **frame.f_locals}
             fault = self._fault(code, known) or _own_generator(frame)
+            if fault is None and code not in self._copied and _is_users(module_of(frame)):
+                fault = _cannot_follow(frame)
         self._faults[code] = fault
         return fault
 
@@ -99,7 +106,7 @@ class Watch:
         elif event == "c_call" and arg not in self._harmless and not is_internal(frame.f_code):
             module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
             name = getattr(arg, "__name__", "")
-            if module in _SOURCES_OF_CHANCE or name in _FORBIDDEN_CALLS.get(module, ()):
+            if module in _SOURCES_OF_CHANCE or name in _FORBIDDEN_CALLS.get(module, ()) or _reads_the_clock(arg):
                 self.complaint = self.complaint or f"it calls {module}.{name} (line {frame.f_lineno})"
             elif isinstance(getattr(arg, "__self__", None), types.ModuleType):
                 # The arguments' own methods are new objects at every call; only those of modules are worth keeping.
@@ -139,6 +146,40 @@ def _own_generator(frame: types.FrameType) -> str | None:
         # By type(): the stand-in of the rng claims to be a Generator when asked by isinstance.
         if issubclass(type(value), _FOREIGN):
             return f"it draws from a generator of its own, '{name}' in {frame.f_code.co_name}"
+    return None
+
+
+def _is_users(module: str) -> bool:
+    ours = module.startswith("refutedp.") and not module.startswith("refutedp.mechanisms")
+    return not ours and not is_library(module)
+
+
+def _reads_the_clock(function: Any) -> bool:
+    owner = getattr(function, "__self__", None)
+    if not (isinstance(owner, type) and issubclass(owner, datetime.date)):
+        return False
+    return function.__name__ in ("now", "utcnow", "today")
+
+
+def _cannot_follow(frame: types.FrameType) -> str | None:
+    """What code that is not copied (a method, a function of a module) does where lifted runs could differ unseen.
+
+    The copied function sees copies of global containers, and stand-ins of warnings and of NumPy's error handling;
+    such code sees the real ones.
+    """
+    code = frame.f_code
+    for name in code.co_names:
+        if name in _ERROR_HANDLING:
+            return f"{code.co_name}() handles floating-point errors or warnings, where lifted runs cannot follow"
+    outer = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
+    outer |= {name: frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals}
+    for name, value in outer.items():
+        if isinstance(value, _CONTAINERS):
+            return f"{code.co_name}() works on '{name}', which outlives the call"
+    stores = any(instruction.opname == "STORE_ATTR" for instruction in instructions(code))
+    through_class = code.co_varnames[:1] == ("cls",) or {"type", "__class__"} & {*code.co_names, *code.co_freevars}
+    if stores and (through_class or any(isinstance(value, (type, types.ModuleType)) for value in outer.values())):
+        return f"{code.co_name}() could keep state in a class or a module"
     return None
 
 

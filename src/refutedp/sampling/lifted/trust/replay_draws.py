@@ -35,6 +35,35 @@ class Recorded(NamedTuple):
     convert: Callable[[Any], Any] | None
 
 
+class DrawsOf:
+    """The draws of the runs that finished an execution."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __call__(self, index: int) -> list[Recorded]:
+        """Those of one run."""
+        return recorded_draws(self._run, index)
+
+    def extreme(self, number: int) -> list[int]:
+        """Runs with the smallest and the largest values of each draw, so many of either for each of its elements."""
+        run = self._run
+        found: dict[int, None] = {}
+        for draw in run.draws[:MOST_DRAWS]:
+            values = draw.values()
+            alive = values if draw.epoch == run.epoch else run.shrink(values, draw.epoch)
+            if alive.dtype.kind not in "biuf" or len(alive) != run.n:
+                continue
+            for column in alive.reshape(run.n, -1).T[:MOST_ELEMENTS]:
+                order = np.argsort(column, kind="stable")
+                found.update(dict.fromkeys([*order[:number].tolist(), *order[-number:].tolist()]))
+        return list(found)
+
+
+MOST_DRAWS, MOST_ELEMENTS = 12, 4
+"""Draws of a run, and elements of a draw, whose extreme values are looked at."""
+
+
 def recorded_draws(run: Run, index: int) -> list[Recorded]:
     """The draws of run number `index` of those that finished the execution."""
     rows = run.rows_of(index)

@@ -75,7 +75,8 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         return value.cache_info().misses
     attributes = dict(getattr(value, "__dict__", {}))
     if isinstance(value, type):
-        attributes = {k: v for k, v in attributes.items() if not k.startswith("__") and not callable(v)}
+        inherited = {k: v for base in reversed(value.__mro__[:-1]) for k, v in vars(base).items()}
+        attributes = {k: v for k, v in inherited.items() if not k.startswith("__") and not callable(v)}
     for cls in type(value).__mro__:
         for slot in _slots(cls):
             if hasattr(value, slot):

@@ -26,10 +26,14 @@ from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.noise.paired_runs import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.trust.plain_calls import equal_outputs, maker
-from refutedp.sampling.lifted.trust.replay_draws import Recorded
+from refutedp.sampling.lifted.trust.replay_draws import DrawsOf, Recorded
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
+
+
+EXTREME = 4
+"""Runs with the smallest, and with the largest, values of a draw that the function repeats."""
 
 
 class Told(NamedTuple):
@@ -210,12 +214,13 @@ def hear_runs(
     """Let the function repeat lifted runs on both inputs: so many in the event on either side, and as many others.
 
     Runs of both inputs are on the same noise, and where one lies in the event, the other is repeated too: a wrong
-    lift that loses the event on one side loses it there.
+    lift that loses the event on one side loses it there. Besides, runs with extreme draws are repeated on either
+    side, for what happens rarely mostly happens there.
     """
     repeated, hits = 0, [0, 0]
     wanted: set[int] = set()
     for side, room in ((0, most), (1, most), (0, 0)):
-        told = told_runs(lifts[side], event, noise, rng, room, wanted)
+        told = told_runs(lifts[side], event, noise, rng, room, wanted, extremes=most if room else 0)
         wanted = {one.number for one in told if one.hit} - wanted
         for one in told:
             repeated += 1
@@ -227,14 +232,22 @@ def hear_runs(
 
 
 def told_runs(
-    lift: Lift, event: Event, noise: SharedNoise, rng: np.random.Generator, most: int, wanted: set[int]
+    lift: Lift,
+    event: Event,
+    noise: SharedNoise,
+    rng: np.random.Generator,
+    most: int,
+    wanted: set[int],
+    extremes: int = 0,
 ) -> list[Told]:
-    """Runs of a lift: those wanted by number, the first in the event and the first that are not."""
+    """Runs of a lift: those wanted by number, the first in the event, the first that are not, and extreme ones."""
     told: list[Told] = []
     room = {True: most, False: most}
+    left = extremes
     numbers = np.array(sorted(wanted), dtype=np.int64)
 
     def see(ids: Array | None, output: Any, n: int, draws: Callable[[int], list[Recorded]]) -> None:
+        nonlocal left
         (mask,) = masks_of(output, n, (event,), {})
         inside = np.broadcast_to(np.asarray(mask, dtype=np.bool_), n)
         runs = np.arange(n) if ids is None else ids
@@ -243,6 +256,10 @@ def told_runs(
             found = np.flatnonzero(inside == hit)[: room[hit]].tolist()
             room[hit] -= len(found)
             chosen.update(dict.fromkeys(found))
+        if isinstance(draws, DrawsOf) and left > 0:
+            extreme = draws.extreme(EXTREME)[:left]
+            left -= len(extreme)
+            chosen.update(dict.fromkeys(extreme))
         for index in chosen:
             told.append(Told(draws(index), example(output, index), bool(inside[index]), int(runs[index])))
 
