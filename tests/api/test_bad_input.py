@@ -128,7 +128,7 @@ def test_a_type_that_differs_from_run_to_run_is_said_and_looked_at():
         ({"pairs": []}, "pairs=[] must be a list of (d1, d2)"),
         ({"pairs": [[1, 2, 3]]}, "pairs[0]=[1, 2, 3] must be a tuple (d1, d2)"),
         ({"pairs": [([], [])]}, "pairs[0] holds empty data"),
-        ({"pairs": [([1], [1]), ([1], [9])]}, "pairs[1] is not adjacent: at position 0 the inputs are 1 and 9"),
+        ({"pairs": [([1], [2]), ([1], [9])]}, "pairs[1] is not adjacent: at position 0 the inputs are 1 and 9"),
         ({"claim": "private"}, "claim='private' is not a claim"),
         ({"claim": PureDP(0.1)}, "epsilon=0.5 contradicts claim=PureDP(epsilon=0.1)"),
         ({"settings": 5}, "settings=5 must be a Settings record"),

@@ -36,8 +36,8 @@ CALLS, MOST_CALLS = 4_000, 20_000
 
 There are more of them, up to the second number, where that is what the rate of the event asks for.
 """
-_HITS = 30
-"""Hits on d1 that are enough for plain calls to convict of an event that hardly happens on d2."""
+_SLACK = 1.6
+"""How many more hits than that there shall be: their number varies, and early stops cost a part of the level."""
 REPEATED = 100
 """Lifted runs in the event, on either side, that the function repeats, and as many that are not."""
 COMPARED = 400
@@ -78,7 +78,7 @@ def cross_examine(
     if evidence.log_p_value > math.log(settings.significance):
         return _compare(runner, settings)
     brief = replace(
-        settings, confirm_runs=min(_calls(evidence), settings.confirm_runs), stop="early", method="allocation"
+        settings, confirm_runs=min(_calls(evidence, claim, settings), settings.confirm_runs), stop="early", method="allocation"
     )
     independent = replace(evidence.candidate, confirmation=Allocation())
     plain = confirm(runner.called_plainly(), independent, claim, brief, report, stream=EXAMINE_STREAM)
@@ -90,9 +90,15 @@ def cross_examine(
     return Examination(calls + repeated, plain, repeated)
 
 
-def _calls(evidence: Evidence) -> int:
-    """So many calls a side that the event can be expected to convict; the usual number where none would do."""
-    needed = math.ceil(_HITS / max(evidence.rates[0], 1e-9))
+def _calls(evidence: Evidence, claim: Claim, settings: Settings) -> int:
+    """So many calls a side that the event can be expected to convict; the usual number where none would do.
+
+    A hit is on d1 with probability at most q = e^ε / (1 + e^ε) under the claim, so that h hits there and none on d2
+    have a p-value of q^h.
+    """
+    epsilon = float(getattr(claim, "epsilon", 1.0))
+    hits = _SLACK * math.log(4 / settings.significance) / math.log1p(math.exp(-epsilon))
+    needed = math.ceil(hits / max(evidence.rates[0], 1e-9))
     return needed if CALLS < needed <= MOST_CALLS else CALLS
 
 

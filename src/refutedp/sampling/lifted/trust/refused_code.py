@@ -176,7 +176,14 @@ def _cannot_follow(frame: types.FrameType) -> str | None:
     for name, value in outer.items():
         if isinstance(value, _CONTAINERS):
             return f"{code.co_name}() works on '{name}', which outlives the call"
-    stores = any(instruction.opname == "STORE_ATTR" for instruction in instructions(code))
+    stores = False
+    before = ("", "")
+    for instruction in instructions(code):
+        if instruction.opname not in ("CACHE", "EXTENDED_ARG"):
+            # What is stored in an attribute of a local variable goes with the call, or is watched with its object.
+            local = before[0] == "LOAD_FAST" and before[1] != "cls"
+            stores = stores or (instruction.opname == "STORE_ATTR" and not local)
+            before = (instruction.opname, str(instruction.argval))
     through_class = code.co_varnames[:1] == ("cls",) or {"type", "__class__"} & {*code.co_names, *code.co_freevars}
     if stores and (through_class or any(isinstance(value, (type, types.ModuleType)) for value in outer.values())):
         return f"{code.co_name}() could keep state in a class or a module"
