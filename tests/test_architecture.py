@@ -74,6 +74,12 @@ def test_no_two_modules_have_one_name():
     assert not [name for name in names if names.count(name) > 1]
 
 
+def test_no_two_classes_have_one_name():
+    trees = [ast.parse(path.read_text()) for path in ROOT.rglob("*.py")]
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert not [name for name in names if names.count(name) > 1]
+
+
 def test_heavy_imports_wait_until_they_are_used():
     heavy = (
         "scipy",

@@ -16,7 +16,7 @@ from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_o
 from refutedp.detector.plan_importance import pilot_of
 from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan
-from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, Region, ratios, region_of
+from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, NoiseRegion, ratios, region_of
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 
@@ -52,7 +52,7 @@ def test_weighed_they_are_plain_runs(name):
 def test_weights_of_noise_that_keeps_away_are_one_on_average(distribution):
     rng = np.random.default_rng(4)
     parameters = () if distribution == "random" else (1.0,) if distribution == "exponential" else (0.0, 1.0)
-    noise = AvoidingNoise(200_000, Region({Key(0, distribution, None): rng.random((1, len(MASSES)))}), rng)
+    noise = AvoidingNoise(200_000, NoiseRegion({Key(0, distribution, None): rng.random((1, len(MASSES)))}), rng)
     values = noise.draw(0, DISTRIBUTIONS[distribution], parameters, None, None, Source(rng))
     plain = SharedNoise(200_000).draw(0, DISTRIBUTIONS[distribution], parameters, None, None, Source(rng))
     assert values is not None and plain is not None
@@ -65,7 +65,7 @@ def test_weights_of_noise_that_keeps_away_are_one_on_average(distribution):
 
 def test_noise_keeps_away_from_what_belongs():
     upper = np.concatenate([np.zeros(len(MASSES) // 2), np.ones(len(MASSES) // 2)])
-    region = Region({LAPLACE: upper[None], Key(1, "normal", (2,)): np.array([upper, upper])})
+    region = NoiseRegion({LAPLACE: upper[None], Key(1, "normal", (2,)): np.array([upper, upper])})
     assert region.kept == pytest.approx(1 - STRICT / 8)
     rng = np.random.default_rng(5)
     noise = AvoidingNoise(100_000, region, rng)
@@ -81,8 +81,8 @@ def test_noise_keeps_away_from_what_belongs():
 
 def test_without_a_region_noise_is_plain():
     rng = np.random.default_rng(6)
-    noise = AvoidingNoise(10, Region({}), rng)
-    assert Region({}).kept == 1 and (noise.weights == 1).all()
+    noise = AvoidingNoise(10, NoiseRegion({}), rng)
+    assert NoiseRegion({}).kept == 1 and (noise.weights == 1).all()
     assert not list(noise.drawn())
 
 
@@ -127,7 +127,7 @@ def test_a_plan_that_is_wrong_only_costs():
     rng = np.random.default_rng(10)
     table = rng.dirichlet(np.full(len(MASSES), 0.5))[None]
     plan = UnpairedPlan(
-        Plan({LAPLACE: 0.9 * table + 0.1 * MASSES}, 0.3), Region({LAPLACE: rng.random((1, len(MASSES)))}), 0.5
+        Plan({LAPLACE: 0.9 * table + 0.1 * MASSES}, 0.3), NoiseRegion({LAPLACE: rng.random((1, len(MASSES)))}), 0.5
     )
     hits = runner.unpaired(event, plan, 400_000, np.random.SeedSequence(6))
     for rate, error, real in zip(hits.rates, hits.spreads, (math.exp(-5) / 2, math.exp(-5.5) / 2), strict=True):

@@ -75,7 +75,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
-class Lines:
+class ProgressLines:
     """A plain line to a log now and then, so that a long run is seen to live; never more than one in `PAUSE` s."""
 
     def __init__(self, stream: TextIO, pause: float = PAUSE, clock: Callable[[], float] = time.monotonic) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import typer
 
-from refutedp.api.progress import Bar, Lines
+from refutedp.api.progress import Bar, ProgressLines
 from refutedp.cli.entry import INTERRUPTED
 from refutedp.detector.result import Verdict
 from refutedp.model.errors import RefuteDPError
@@ -28,17 +28,17 @@ def say(text: str, *, error: bool = False, colour: str | None = None) -> None:
         )
 
 
-class Watch:
+class ProgressWatch:
     """Shows progress, and remembers the last of it for an interrupt."""
 
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         self.last: Progress | None = None
         self.best = ""
-        self._shown: Bar | Lines | None = None
+        self._shown: Bar | ProgressLines | None = None
         if sys.stderr.isatty() and not quiet:
             self._shown = Bar(patience=0.5)
         elif not quiet:
-            self._shown = Lines(sys.stderr, pause=1.0 if verbose else 10.0)
+            self._shown = ProgressLines(sys.stderr, pause=1.0 if verbose else 10.0)
 
     def update(self, state: Progress) -> None:
         """One step further."""
@@ -64,9 +64,9 @@ class Watch:
 
 
 @contextlib.contextmanager
-def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[Watch]:
+def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[ProgressWatch]:
     """Run a command's work: errors become a sentence and exit code 2, Ctrl-C what is known so far and 130."""
-    watch = Watch(quiet=quiet, verbose=verbose)
+    watch = ProgressWatch(quiet=quiet, verbose=verbose)
     try:
         yield watch
     except KeyboardInterrupt:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from refutedp.inputs.arguments import Between, Found, OneOf, find_arguments
+from refutedp.inputs.arguments import Between, FoundArguments, OneOf, find_arguments
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
 from refutedp.model.records import Pair
@@ -41,7 +41,7 @@ def complete(
         Task(find_arguments, (mechanism, pair.d1, pair.d2, known, domains), f"{mechanism.name}() symbolically")
         for pair in pairs
     ]
-    found: list[Found] = []
+    found: list[FoundArguments] = []
     for one in Pool(settings.jobs, settings.engine).run(tasks):
         found.append(one)
         report(Progress("arguments", len(found), len(tasks), one.why))
@@ -64,14 +64,14 @@ def _require_own_noise(mechanism: Mechanism, known: Mapping[str, Any], scaling: 
         )
 
 
-def _with(pair: Pair, known: Mapping[str, Any], found: Found) -> Pair:
+def _with(pair: Pair, known: Mapping[str, Any], found: FoundArguments) -> Pair:
     return replace(pair, arguments={**known, **found.arguments}, why=found.why)
 
 
 def _quieter(
     mechanism: Mechanism,
     pairs: Sequence[Pair],
-    found: Sequence[Found],
+    found: Sequence[FoundArguments],
     known: Mapping[str, Any],
     domains: Mapping[str, Any],
 ) -> tuple[list[Pair], int]:

@@ -78,7 +78,10 @@ def cross_examine(
     if evidence.log_p_value > math.log(settings.significance):
         return _compare(runner, settings)
     brief = replace(
-        settings, confirm_runs=min(_calls(evidence, claim, settings), settings.confirm_runs), stop="early", method="allocation"
+        settings,
+        confirm_runs=min(_calls(evidence, claim, settings), settings.confirm_runs),
+        stop="early",
+        method="allocation",
     )
     independent = replace(evidence.candidate, confirmation=Allocation())
     plain = confirm(runner.called_plainly(), independent, claim, brief, report, stream=EXAMINE_STREAM)

@@ -143,7 +143,7 @@ def _moved(
 ) -> tuple[Runner, Candidate, Plan]:
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
-    Besides, a plan to start with. On plain runs luck decides which tail that is and which
+    Besides, a plan to start with. On plain runs chance decides which tail that is and which
     input is the likelier there. So both tails are drawn to and seen from both inputs.
     """
     event = candidate.event

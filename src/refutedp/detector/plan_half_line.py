@@ -36,7 +36,7 @@ _COMMON = 0.5
 """What happens more often need not be drawn to."""
 _PLAIN, _PARTS = 0.8, (0.05, 0.1, 0.2, 0.4, 0.8)
 _DOUBT = 2.0
-"""Standard errors by which the best of many half-lines may owe its rank to luck."""
+"""Standard errors by which the best of many half-lines may owe its rank to chance."""
 UPPER, LOWER = True, False
 
 

@@ -18,7 +18,7 @@ from refutedp.model.claims import Tangent
 from refutedp.model.importance_unpaired import UnpairedHits, weigh_first, weigh_second
 from refutedp.model.records import Event
 from refutedp.sampling.lifted.noise.importance_noise import Plan
-from refutedp.sampling.lifted.noise.regions import Region, ratios, region_of
+from refutedp.sampling.lifted.noise.regions import NoiseRegion, ratios, region_of
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.runner import Runner
@@ -70,7 +70,7 @@ def unpaired(piloted: Piloted) -> UnpairedImportancePlan | None:
         return None
     weights = made.noise.weights
     towards = region_of(made.noise, weights * made.first).plan(PLAIN)
-    away = region_of(made.noise, weights * made.second) if made.second.sum() >= ENOUGH else Region({})
+    away = region_of(made.noise, weights * made.second) if made.second.sum() >= ENOUGH else NoiseRegion({})
     unshared = UnpairedPlan(towards, away, 0.5)
     first, second = expected(judge, unshared)
     grown, share, stake = best_stake(first, second, piloted.line)

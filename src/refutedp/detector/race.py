@@ -387,7 +387,7 @@ def search_pair(
         significance=settings.significance,
         pairs=pairs,
         least_hits=least,
-        # The pilot only says who races on, and is too short to tell a rare event from luck.
+        # The pilot only says who races on, and is too short to tell a rare event from chance.
         optimists=0 if pilot else MOST_OPTIMISTIC,
     )
     rounding = None

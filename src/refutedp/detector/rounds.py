@@ -1,7 +1,7 @@
-"""Heats: the best events of the best pairs, ranked anew on fresh runs until one is left.
+"""Rounds: the best events of the best pairs, ranked anew on fresh runs until one is left.
 
-The best-looking of thousands of events owes part of its looks to luck. Only fresh runs count here, at a level divided
-among the events that are still in the race.
+The best-looking of thousands of events owes part of its looks to chance. Only fresh runs count here, at a level
+divided among the events that are still in the race.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
 ROUNDS = ((6, 1), (2, 2))
 """How many pairs are in each round, and on how many fresh runs in units of the search runs."""
 LAST_CONTENDERS = 8
-"""Events in every round but the first: the fewer, the less luck has to be paid for."""
+"""Events in every round but the first: the fewer, the less chance has to be paid for."""
 ALIKE = 0.02
 """Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 _NEAR = 0.003

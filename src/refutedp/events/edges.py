@@ -23,7 +23,7 @@ _POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 def _places(count: int) -> NDArray[np.int64]:
     """Which of so many sorted numbers are points of the grid: quantiles, dense in the tails for rare events' sake.
 
-    The fewer numbers there are, the fewer points: a fine grid on few numbers offers luck, not information.
+    The fewer numbers there are, the fewer points: a fine grid on few numbers offers chance, not information.
     """
     middle = int(min(max(np.sqrt(count) / 4, 5), 33))
     tail = [level for level in _TAIL if level * count >= 1]

@@ -117,7 +117,7 @@ def _equal_to(feature: Feature, table: NumberTable, values: NDArray[np.float64])
 def _between(feature: Feature, edges: NDArray[np.float64], table: NumberTable) -> Iterator[Family]:
     """All [low, high) with ends among the edges; those with one end and those with two are separate families.
 
-    There are far more of the latter, so luck has an easier game there, and they must show more.
+    There are far more of the latter, so chance has an easier game there, and they must show more.
     """
     below_x, below_y = table.x.below(edges), table.y.below(edges)
     count, others = len(edges), not table.complete

@@ -1,4 +1,4 @@
-"""Pick the event that best shows a violation, without falling for luck among thousands of them.
+"""Pick the event that best shows a violation, without falling for chance among thousands of them.
 
 The best-looking of many events often owes that to chance: its rates look more different than they are. Every event is
 therefore scored by a lower bound that holds for all of them at once (the "winner's curse" of the design): the level
@@ -32,7 +32,7 @@ _MOST_OF_A_FAMILY = 4
 _HARDLY_EVER = 0.001
 """How often an event is better than its ceiling, at most."""
 OPTIMISTIC = 0.02
-"""The level of a bound for one event alone, as confirmation will certify it: luck among many is not paid for."""
+"""The level of a bound for one event alone, as confirmation will certify it: chance among many is not paid for."""
 
 
 @dataclass(frozen=True, slots=True)

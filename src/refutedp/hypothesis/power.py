@@ -59,7 +59,7 @@ def _critical(n: int, p: float, significance: float) -> int:
 
 
 def _unlucky_pairs(counts: Counts, rate: float, real: float) -> Counts | None:
-    """The hits on paired runs at a real epsilon when luck is as bad as in one of five repetitions; None if
+    """The hits on paired runs at a real epsilon when chance is as bad as in one of five repetitions; None if
     impossible.
 
     Where the event happens on d2 only is taken as observed; on d1 only it happens as often as the real epsilon asks.

@@ -30,7 +30,7 @@ from refutedp.sampling.pool.tasks import engine_running
 FORMAT = 1
 
 
-class Plan(msgspec.Struct, frozen=True):
+class CurvePlan(msgspec.Struct, frozen=True):
     """What decides a curve's numbers: a finished curve is kept only if its plan is the same."""
 
     mechanism: str
@@ -50,7 +50,7 @@ class Curve(msgspec.Struct, frozen=True):
     real epsilon, -1 standing for infinite and None for unknown.
     """
 
-    plan: Plan
+    plan: CurvePlan
     title: str
     correct: bool
     log_p_paper: tuple[float, ...]
@@ -71,7 +71,7 @@ class Curve(msgspec.Struct, frozen=True):
     events: int
 
 
-def compute(built_in: BuiltIn, plan: Plan, jobs: int, report: Callable[[Progress], None]) -> Curve:
+def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Progress], None]) -> Curve:
     """Arguments by symbolic execution, one search, fresh runs for our test and again for the paper's."""
     settings = Settings(
         search_runs=plan.search_runs, confirm_runs=plan.confirm_runs, seed=plan.seed, jobs=jobs, progress=False
@@ -130,7 +130,7 @@ def _plain(value: float) -> float | None:
     return -1.0 if math.isinf(value) else value
 
 
-def load(path: Path, plan: Plan) -> Curve | None:
+def load(path: Path, plan: CurvePlan) -> Curve | None:
     """A finished curve of the same plan, or None; a file that cannot be read is computed anew."""
     try:
         curve = msgspec.json.decode(path.read_bytes(), type=Curve)

@@ -17,7 +17,7 @@ from refutedp.mechanisms import PAPER, BuiltIn
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Progress
 from refutedp.reproduce import pages
-from refutedp.reproduce.curves import Curve, Plan, compute, load, store
+from refutedp.reproduce.curves import Curve, CurvePlan, compute, load, store
 from refutedp.reproduce.paper import CLAIMED, CONFIRM_RUNS, SEARCH_RUNS, TESTS
 
 What: TypeAlias = Literal["figures", "counterexamples", "timing", "all"]
@@ -33,7 +33,7 @@ class Reproduction:
     kept: int
 
 
-def plans(*, quick: bool, seed: int) -> Iterator[tuple[BuiltIn, Plan]]:
+def plans(*, quick: bool, seed: int) -> Iterator[tuple[BuiltIn, CurvePlan]]:
     """Every curve: the paper's mechanisms with its claimed and test epsilons, at its budgets or a fifth of them."""
     from refutedp import __version__
 
@@ -41,7 +41,7 @@ def plans(*, quick: bool, seed: int) -> Iterator[tuple[BuiltIn, Plan]]:
     for built_in in PAPER:
         for claimed in CLAIMED:
             budgets = (SEARCH_RUNS // part, CONFIRM_RUNS // part)
-            yield built_in, Plan(built_in.name, claimed, TESTS, *budgets, seed, __version__)
+            yield built_in, CurvePlan(built_in.name, claimed, TESTS, *budgets, seed, __version__)
 
 
 def reproduce(

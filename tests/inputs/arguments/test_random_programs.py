@@ -9,8 +9,8 @@ import z3
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from refutedp.inputs.arguments.explore import explore, trace
-from refutedp.inputs.arguments.noise_free_run import Runner
-from refutedp.inputs.arguments.paths import Memory, Work
+from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
+from refutedp.inputs.arguments.paths import WatchedMemory, Work
 from refutedp.inputs.arguments.problem import Limits
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
 from refutedp.model.mechanism import describe
@@ -147,7 +147,7 @@ def test_symbolic_runs_equal_plain_runs(source, data, choices, oracle):
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace = {"np": np}
     exec(compile(source, name, "exec"), namespace)
-    runner = Runner(describe(namespace["program"]), {"epsilon": 1.0})
+    runner = NoiseFreeRunner(describe(namespace["program"]), {"epsilon": 1.0})
     plain = oracle(source=source, name="program")
     context = z3.Context()
     a, b, flag = z3.Real("a", context), z3.Int("b", context), z3.Bool("flag", context)
@@ -162,7 +162,7 @@ def test_symbolic_runs_equal_plain_runs(source, data, choices, oracle):
         context,
         LIMITS,
         Work(LIMITS.units, LIMITS.events),
-        Memory(),
+        WatchedMemory(),
     )
     complete = [path for path in explored.paths if not path.cut]
     assume(complete)

@@ -14,16 +14,16 @@ from refutedp.inputs.arguments import find_arguments, terms
 from refutedp.inputs.arguments.explore import Tracing
 from refutedp.inputs.arguments.following import CannotFollow
 from refutedp.inputs.arguments.noise_free_draws import NoiseFree, PlainRandom
-from refutedp.inputs.arguments.paths import Memory, Work
+from refutedp.inputs.arguments.paths import WatchedMemory, Work
 from refutedp.inputs.arguments.problem import Limits
-from refutedp.inputs.arguments.readable import Interval, readable_integers, readable_reals
+from refutedp.inputs.arguments.readable import Bounds, readable_integers, readable_reals
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
 from refutedp.model.mechanism import describe
 
 
 def tracing():
     context = z3.Context()
-    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), Memory())
+    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), WatchedMemory())
 
 
 def substituted(value, **values):
@@ -191,7 +191,7 @@ def test_draws_have_the_noise_free_value_and_the_shape_of_numpy():
 
 def test_readable_values():
     def first(low, high):
-        return next(readable_reals(Interval(low and Fraction(low), high and Fraction(high))))
+        return next(readable_reals(Bounds(low and Fraction(low), high and Fraction(high))))
 
     assert first(1, 2) == Fraction(3, 2)
     assert first(-1, 1) == 0

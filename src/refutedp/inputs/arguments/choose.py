@@ -10,7 +10,7 @@ import z3
 
 from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.constraints import Encoding, Problem, Variable
-from refutedp.inputs.arguments.readable import Interval, readable_integers, readable_reals
+from refutedp.inputs.arguments.readable import Bounds, readable_integers, readable_reals
 
 Value = bool | int | Fraction
 
@@ -116,7 +116,7 @@ def _substituted(problem: Problem, facts: Iterable[Any], chosen: dict[str, Value
     return [z3.simplify(z3.substitute(fact, *pairs)) for fact in facts]
 
 
-def _range(problem: Problem, facts: list[Any], term: Any) -> Interval | None:
+def _range(problem: Problem, facts: list[Any], term: Any) -> Bounds | None:
     """The values a term can take, the other arguments free; None when the solver cannot tell."""
     if not terms.linear(facts):
         return None
@@ -129,7 +129,7 @@ def _range(problem: Problem, facts: list[Any], term: Any) -> Interval | None:
             return None
         infinite, value, _ = end.lower_values() if smallest else end.upper_values()
         ends.append(terms.exact_of(value) if terms.exact_of(infinite) == 0 else None)
-    return Interval(ends[0], ends[1])
+    return Bounds(ends[0], ends[1])
 
 
 def _any_value(problem: Problem, solver: Any, variable: Variable, linear: bool) -> Value | None:

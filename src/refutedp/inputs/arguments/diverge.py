@@ -17,10 +17,10 @@ from refutedp.inputs.arguments.constraints import Problem, Variable
 from refutedp.inputs.arguments.explain import why
 from refutedp.inputs.arguments.explore import Tracing, explore, trace
 from refutedp.inputs.arguments.fallback import from_data
-from refutedp.inputs.arguments.noise_free_run import Runner
+from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
 from refutedp.inputs.arguments.parameters import Wanted
-from refutedp.inputs.arguments.paths import Branch, Explored, Memory, Path, Work
-from refutedp.inputs.arguments.problem import Found, Limits, Preference
+from refutedp.inputs.arguments.paths import Branch, Explored, Path, WatchedMemory, Work
+from refutedp.inputs.arguments.problem import FoundArguments, Limits, Preference
 from refutedp.inputs.arguments.sites import Site, defined_at
 from refutedp.inputs.arguments.solve import Solution, solve
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
@@ -32,7 +32,7 @@ from refutedp.model.mechanism import Mechanism
 class _Answer:
     """The outcome for one combination of cases; `clean` when neither noise-free run raises with it."""
 
-    found: Found
+    found: FoundArguments
     clean: bool
     followed: bool
 
@@ -49,9 +49,9 @@ def search(
     wanted: Sequence[Wanted],
     limits: Limits,
     prefer: Preference,
-) -> Found:
+) -> FoundArguments:
     """The best arguments over all combinations of cases; the first of equals."""
-    runner = Runner(mechanism, known)
+    runner = NoiseFreeRunner(mechanism, known)
     work = Work(limits.units, limits.events)
     listed = [w for w in wanted if w.kind == "cases"]
     combinations = list(itertools.islice(itertools.product(*(w.cases for w in listed)), limits.cases + 1))
@@ -69,7 +69,7 @@ def search(
             best = answer
     assert best is not None
     found = best.found
-    return Found(
+    return FoundArguments(
         arguments=found.arguments,
         diverging=found.diverging,
         branches=found.branches,
@@ -86,7 +86,7 @@ class _Search:
     """The search for one combination of cases."""
 
     mechanism: Mechanism
-    runner: Runner
+    runner: NoiseFreeRunner
     d1: Any
     d2: Any
     wanted: Sequence[Wanted]
@@ -125,9 +125,9 @@ class _Search:
         return answer
 
     def _explore(
-        self, runner: Runner, variables: tuple[Variable, ...], domain: tuple[Any, ...], context: Any
+        self, runner: NoiseFreeRunner, variables: tuple[Variable, ...], domain: tuple[Any, ...], context: Any
     ) -> list[Explored]:
-        memory = Memory()
+        memory = WatchedMemory()
         runs = []
         for share, data in ((0.4, self.d1), (0.6, self.d2)):
             # Each run gets its share of what is left, so that a long first run leaves some for the second.
@@ -190,7 +190,7 @@ class _Search:
             notes = (*notes, f"{place} raises {raised[0]} with {arguments} when noise is left out")
         elif solution is not None and counted.diverging != solution.diverging:
             notes = (*notes, f"{place} was expected to diverge on {solution.diverging} branches: floats are rounded")
-        found = Found(
+        found = FoundArguments(
             arguments=arguments,
             diverging=counted.diverging,
             branches=counted.branches,

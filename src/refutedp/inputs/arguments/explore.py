@@ -10,7 +10,7 @@ import z3
 
 from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.following import CannotFollow, Infeasible, LimitReached, NeedsFloat
-from refutedp.inputs.arguments.paths import Branch, Explored, Memory, Path, Work
+from refutedp.inputs.arguments.paths import Branch, Explored, Path, WatchedMemory, Work
 from refutedp.inputs.arguments.problem import Limits
 from refutedp.inputs.arguments.sites import Site, location, raising_line
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
@@ -34,7 +34,7 @@ class Tracing:
         prefix: Sequence[Decision],
         limits: Limits,
         work: Work,
-        memory: Memory,
+        memory: WatchedMemory,
     ) -> None:
         self.context = context
         self.branches: list[Branch] = []
@@ -193,7 +193,7 @@ def explore(
     context: Any,
     limits: Limits,
     work: Work,
-    memory: Memory,
+    memory: WatchedMemory,
 ) -> Explored:
     """Every feasible path of `call`, which runs the mechanism once on the values of the tracing it is given."""
     solver = z3.Solver(ctx=context)
@@ -250,7 +250,7 @@ def explore(
 
 def trace(call: Callable[[Tracing], Any], limits: Limits, work: Work) -> Path:
     """One execution with plain arguments: the same record, nothing to fork on."""
-    tracing = Tracing(None, None, (), limits, work, Memory())
+    tracing = Tracing(None, None, (), limits, work, WatchedMemory())
     raised, output, cut = None, None, False
     try:
         output = call(tracing)

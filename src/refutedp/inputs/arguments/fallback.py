@@ -11,7 +11,7 @@ import numpy as np
 from refutedp.inputs.arguments.compare import answers, compared_sites, divergence
 from refutedp.inputs.arguments.parameters import Wanted, needs
 from refutedp.inputs.arguments.paths import Path, Work
-from refutedp.inputs.arguments.problem import Found, Limits
+from refutedp.inputs.arguments.problem import FoundArguments, Limits
 from refutedp.inputs.arguments.sites import defined_at
 from refutedp.model.mechanism import Mechanism
 
@@ -28,7 +28,7 @@ def from_data(
     cases: Mapping[str, Any],
     limits: Limits,
     notes: tuple[str, ...],
-) -> Found:
+) -> FoundArguments:
     """The candidates with most diverging branches (then different outputs, then least noise), by running each.
 
     Raises `UsageError` that names the arguments to pass when the mechanism raises with every candidate.
@@ -64,7 +64,7 @@ def from_data(
     sites = compared_sites(paths)
     counted = divergence(answers(paths[0], sites), answers(paths[1], sites))
     listed = " and ".join(f"{name} = {value!r}" for name, value in arguments.items())
-    return Found(
+    return FoundArguments(
         arguments=arguments,
         diverging=counted.diverging,
         branches=counted.branches,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from refutedp.inputs.arguments.parameters import wanted_arguments
-from refutedp.inputs.arguments.problem import Between, Found, Limits, OneOf, Preference
+from refutedp.inputs.arguments.problem import Between, FoundArguments, Limits, OneOf, Preference
 from refutedp.model.mechanism import Mechanism
 
 _DEFAULT = Limits()
@@ -21,7 +21,7 @@ def find_arguments(
     limits: Limits = _DEFAULT,
     *,
     prefer: Preference = "divergence",
-) -> Found:
+) -> FoundArguments:
     """Arguments for which the noise-free runs on `d1` and `d2` diverge on most branches, then with the least noise.
 
     `known` holds epsilon and every argument the user fixed; required options that are missing there, and those in
@@ -42,7 +42,7 @@ def find_arguments(
     """
     wanted = wanted_arguments(mechanism, known, domains)
     if not wanted:
-        return Found(why="every argument is known")
+        return FoundArguments(why="every argument is known")
     # Z3 takes a tenth of a second to import: only those who need it wait.
     from refutedp.inputs.arguments.diverge import search
 

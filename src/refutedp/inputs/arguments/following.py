@@ -29,7 +29,7 @@ class Infeasible(BaseException):
     """No argument leads down this path."""
 
 
-class Run(Protocol):
+class FollowedRun(Protocol):
     """What the values need from the run they belong to."""
 
     context: Any

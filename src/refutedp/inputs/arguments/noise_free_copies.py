@@ -79,7 +79,7 @@ class _Float(float, metaclass=_IsFloat):
         return value + 0.0 if type(value) is Number else float(value)
 
 
-class Copier:
+class NoiseFreeCopier:
     """Copies functions and what they refer to; one copier per search, so that helpers are copied once.
 
     With `own_float` the copy's `float` keeps watched numbers; NumPy then takes `dtype=float` for objects, which is

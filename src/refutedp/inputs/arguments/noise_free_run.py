@@ -11,30 +11,30 @@ from typing import Any
 import numpy as np
 
 from refutedp.inputs.arguments.explore import Tracing
-from refutedp.inputs.arguments.noise_free_copies import Copier
+from refutedp.inputs.arguments.noise_free_copies import NoiseFreeCopier
 from refutedp.inputs.arguments.noise_free_draws import NoiseFree
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
 from refutedp.model.mechanism import Mechanism
 
 
-class Runner:
+class NoiseFreeRunner:
     """A noise-free copy of a mechanism; the original and its modules stay untouched."""
 
     def __init__(self, mechanism: Mechanism, known: Mapping[str, Any], *, own_float: bool = False) -> None:
         self._original = mechanism
         self.calls = 0
         """How often the mechanism was called."""
-        self._float: Runner | None = None
+        self._float: NoiseFreeRunner | None = None
         self._tracing: Tracing | None = None
         self._rng = NoiseFree(self._current)
-        copier = Copier(self._rng, own_float=own_float)
+        copier = NoiseFreeCopier(self._rng, own_float=own_float)
         self._mechanism = dataclasses.replace(mechanism, function=copier.copy(mechanism.function))
         self._known = dict(known)
 
-    def keeping_floats(self) -> Runner:
+    def keeping_floats(self) -> NoiseFreeRunner:
         """The same, with a `float` that keeps values under watch (see `Copier`)."""
         if self._float is None:
-            self._float = Runner(self._original, self._known, own_float=True)
+            self._float = NoiseFreeRunner(self._original, self._known, own_float=True)
         return self._float
 
     @property

@@ -106,7 +106,7 @@ NONLINEAR = 10
 """A unit of the solver's work takes about so many times longer where arguments are multiplied."""
 
 
-class Memory:
+class WatchedMemory:
     """Terms met while a pair is explored, by a number that stands for their structure."""
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundArguments:
     """The arguments found for one pair, and why these.
 
     `branches` counts the tests compared between the two noise-free runs and `diverging` those on which the runs part
@@ -83,7 +83,7 @@ class Found:
     one sentence for each limit reached and each thing that could not be followed, with file and line. `calls` says
     how often the mechanism was called, without noise; `scaling` names the arguments that some noise depends on.
 
-    >>> found = Found({"bound": 1}, diverging=5, branches=5, scales=(8.0,))
+    >>> found = FoundArguments({"bound": 1}, diverging=5, branches=5, scales=(8.0,))
     >>> found.arguments, found.diverging == found.branches
     ({'bound': 1}, True)
     """

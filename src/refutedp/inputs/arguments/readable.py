@@ -12,7 +12,7 @@ _STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 10), Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Bounds:
     """Values from `low` to `high`, None where it is unbounded; whether an end belongs to it is not said."""
 
     low: Fraction | None
@@ -23,12 +23,12 @@ class Interval:
         return (self.low is None or value > self.low) and (self.high is None or value < self.high)
 
 
-def readable_reals(interval: Interval) -> Iterator[Fraction]:
+def readable_reals(interval: Bounds) -> Iterator[Fraction]:
     """Values to try in order: strictly inside first, since a value on the edge separates the two inputs worst.
 
-    >>> next(readable_reals(Interval(Fraction(1), Fraction(2))))
+    >>> next(readable_reals(Bounds(Fraction(1), Fraction(2))))
     Fraction(3, 2)
-    >>> next(readable_reals(Interval(None, None)))
+    >>> next(readable_reals(Bounds(None, None)))
     Fraction(1, 1)
     """
     low, high = interval.low, interval.high

@@ -17,7 +17,7 @@ import numpy as np
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.following import CannotFollow, NeedsFloat, Run
+from refutedp.inputs.arguments.following import CannotFollow, FollowedRun, NeedsFloat
 from refutedp.inputs.arguments.operators import Arithmetic, Operation
 from refutedp.inputs.arguments.sites import asking_site, location
 
@@ -46,7 +46,7 @@ class Number(Watched):
 
     __slots__ = ("noisy", "run", "value")
 
-    def __init__(self, run: Run, value: Any, noisy: bool = False) -> None:
+    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False) -> None:
         self.run = run
         self.value = value
         self.noisy = noisy
@@ -179,7 +179,7 @@ class Truth(Watched):
 
     __slots__ = ("asked", "key", "noisy", "run", "site", "value")
 
-    def __init__(self, run: Run, value: Any, noisy: bool = False, key: object = None) -> None:
+    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False, key: object = None) -> None:
         self.run = run
         self.value = value
         self.noisy = noisy
@@ -258,7 +258,7 @@ def plain(value: object) -> object:
     return value if isinstance(value, int | float | Fraction) else NotImplemented
 
 
-def _operands(left: Any, right: Any) -> tuple[Run, Any, Any, bool] | None:
+def _operands(left: Any, right: Any) -> tuple[FollowedRun, Any, Any, bool] | None:
     a, b = plain(left), plain(right)
     if a is NotImplemented or b is NotImplemented:
         return None

@@ -29,7 +29,7 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ConformancePoint:
     """One thing that was tried."""
 
     name: str
@@ -41,7 +41,7 @@ class Point:
 class Conformance:
     """All points in the order they were tried; `runs_per_second` is None when the program failed before."""
 
-    points: tuple[Point, ...]
+    points: tuple[ConformancePoint, ...]
     runs_per_second: float | None
 
     @property
@@ -50,7 +50,7 @@ class Conformance:
         return not any(point.status is Status.FAILED for point in self.points)
 
 
-class _Trial:
+class _ConformanceTrial:
     """The state of one conformance check: what the program answered so far."""
 
     def __init__(self, spec: Spec, data: Any, arguments: Mapping[str, Any]) -> None:
@@ -111,20 +111,20 @@ class _Trial:
 
 def conformance(spec: Spec, data: Any, arguments: Mapping[str, Any]) -> Conformance:
     """Try every point; after a failure of the program the rest is not tried."""
-    trial = _Trial(spec, data, arguments)
-    points: list[Point] = []
+    trial = _ConformanceTrial(spec, data, arguments)
+    points: list[ConformancePoint] = []
     broken = False
     try:
         for name, step in trial.steps():
             if broken:
-                points.append(Point(name, Status.NOT_TRIED))
+                points.append(ConformancePoint(name, Status.NOT_TRIED))
                 continue
             try:
                 status, detail = step()
             except RefuteDPError as error:
                 status, detail = Status.FAILED, str(error)
                 broken = isinstance(error, MechanismError)
-            points.append(Point(name, status, detail))
+            points.append(ConformancePoint(name, status, detail))
     finally:
         close(spec)
     return Conformance(tuple(points), None if broken else trial.speed)

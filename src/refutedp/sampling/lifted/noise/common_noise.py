@@ -1,7 +1,7 @@
 """Noise that many pairs have in common: search runs them all on the same, which is drawn once.
 
-It is also the fairer race, for luck is the same for all. Every column of noise has a seed of its own, so that it does
-not matter who asks for it first, nor whether it was kept or is drawn again.
+It is also the fairer race, for chance is the same for all. Every column of noise has a seed of its own, so that it
+does not matter who asks for it first, nor whether it was kept or is drawn again.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _OWN, _BEYOND = 0.02, 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class NoiseRegion:
     """How much each bin (columns) belongs, for each element (rows) of some draws."""
 
     tables: Mapping[Key, Floats]
@@ -61,7 +61,7 @@ class AvoidingNoise(SharedNoise):
 
     weighted = True
 
-    def __init__(self, n: int, region: Region, rng: np.random.Generator) -> None:
+    def __init__(self, n: int, region: NoiseRegion, rng: np.random.Generator) -> None:
         super().__init__(n)
         self.weights = np.ones(n)
         source = Source(rng)
@@ -81,7 +81,7 @@ class AvoidingNoise(SharedNoise):
             self.put(key, values)
 
 
-def region_of(noise: SharedNoise, worth: Floats) -> Region:
+def region_of(noise: SharedNoise, worth: Floats) -> NoiseRegion:
     """Where the runs of `noise` lie, each counted as often as it is worth.
 
     >>> from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS
@@ -92,7 +92,9 @@ def region_of(noise: SharedNoise, worth: Floats) -> Region:
     >>> float(below.max()), bool(above @ np.split(MASSES, 2)[1] > 0.45)
     (0.0, True)
     """
-    return Region({key: np.array([_flattened(told) for told in rows]) for key, rows in seen_in_bins(noise, worth)})
+    return NoiseRegion(
+        {key: np.array([_flattened(told) for told in rows]) for key, rows in seen_in_bins(noise, worth)}
+    )
 
 
 def ratios(noise: SharedNoise, plan: Plan) -> Floats:

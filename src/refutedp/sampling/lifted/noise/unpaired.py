@@ -14,7 +14,7 @@ from refutedp.model.records import Event
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.paired_runs import Known, hits_on
-from refutedp.sampling.lifted.noise.regions import AvoidingNoise, Region
+from refutedp.sampling.lifted.noise.regions import AvoidingNoise, NoiseRegion
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class UnpairedPlan:
     """Each run is of d1 with probability `share`, its noise drawn by a plan; else of d2, away from a region."""
 
     towards: Plan
-    away: Region
+    away: NoiseRegion
     share: float
 
 
