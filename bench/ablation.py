@@ -48,13 +48,13 @@ def _by_run(draw: Any, n: int, shape: Any) -> Any:
 
 
 SWITCHES: dict[str, list[Callable[[], Any]]] = {
-    "unpaired importance sampling": [_set("refutedp.detector.plan.apart", lambda _: None)],
+    "unpaired importance sampling": [_set("refutedp.detector.plan.unpaired", lambda _: None)],
     "half-line moving": [
         _set("refutedp.detector.plan._moved", _unmoved),
         _set("refutedp.detector.plan._further", lambda *_: None),
     ],
     "upper confidence bounds": [
-        _set("refutedp.hypothesis.scoring.RatioScorer.ceiling", lambda _, x, y, level: np.full(np.shape(x), np.inf))
+        _set("refutedp.hypothesis.scoring.RatioScorer.upper_bound", lambda _, x, y, level: np.full(np.shape(x), np.inf))
     ],
     "common noise": [_set("refutedp.detector.race._Round._common", lambda *_: None)],
     "kept heap": [_set("refutedp.sampling.lifted.lift.keep_freed_memory", lambda: None)],
