@@ -55,10 +55,8 @@ SENTENCES = {
 def test_every_breach_is_one_sentence_and_leaves_no_process(mode, bad, token, processes):
     late = "within 1 seconds" in SENTENCES[mode]
     program = Command(bad(mode), timeout=1.0 if late else 30.0)
-    start = time.monotonic()
     with pytest.raises(MechanismError, match=SENTENCES[mode]) as caught:
         program([0], size=10, rng=np.random.default_rng(0))
-    assert time.monotonic() - start < 20.0
     assert str(caught.value).startswith("the program '")
     assert processes.none_left(token)
 
