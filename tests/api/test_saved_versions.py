@@ -46,4 +46,4 @@ def test_a_result_of_format_1_is_replayed_by_its_strategy(name):
 
 def test_every_format_has_a_golden_file():
     formats = {int(path.name.split("-")[1]) for path in FOLDER.glob("version-*.json")}
-    assert formats == set(range(1, FORMAT)), "before a format changes, files of the old one are saved here"
+    assert formats >= set(range(1, FORMAT)), "before a format changes, files of the old one are saved here"

@@ -65,13 +65,13 @@ def test_noise_that_is_large_enough_is_not(seed):
     assert result.verdict is not Verdict.VIOLATION
 
 
-def test_without_steering_the_same_budget_shows_nothing():
+def test_without_importance_sampling_the_same_budget_shows_nothing():
     result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, importance="never", **BUDGET)
     assert result.verdict is not Verdict.VIOLATION
     assert result.evidence.estimates is None
 
 
-def test_the_rates_of_steered_runs_are_the_real_ones(found):
+def test_the_rates_of_importance_sampled_runs_are_the_real_ones(found):
     event = found.evidence.event
     edge = event.low if event.low is not None else event.high
     for data, rate, error in zip(
@@ -86,7 +86,7 @@ def test_the_rates_of_steered_runs_are_the_real_ones(found):
         assert abs(rate - real) < 5 * error
 
 
-def test_other_claims_are_steered_to_as_well():
+def test_other_claims_are_sampled_towards_as_well():
     mu = 1 / SIGMA
     result = check(gaussian(0.95), GaussianDP(mu), adjacency=ONE_DIFFERS, seed=1, goal="speed", **BUDGET)
     assert result.verdict is Verdict.VIOLATION
@@ -112,7 +112,7 @@ def test_pilots_count_as_search_runs(found):
     assert found.effort.search_runs > plain.effort.search_runs + 10**6
 
 
-def test_the_result_says_that_runs_were_steered(found):
+def test_the_result_says_that_runs_were_importance_sampled(found):
     text = str(found)
     assert "their noise drawn towards the event" in text
     assert "a bet on importance-sampled runs by their weights" in text
@@ -127,7 +127,7 @@ def test_saved_and_loaded_it_is_the_same(found, tmp_path):
     assert str(loaded) == str(found)
 
 
-def test_it_is_replayed_on_other_steered_runs(found, tmp_path):
+def test_it_is_replayed_on_other_importance_sampled_runs(found, tmp_path):
     found.save(tmp_path / "result.json")
     again = replay(tmp_path / "result.json", too_small)
     assert again.verdict is Verdict.VIOLATION
@@ -164,7 +164,7 @@ def test_a_recheck_without_a_line_finds_its_own(claim, confirmation):
     assert again.verdict is Verdict.VIOLATION
 
 
-def test_a_replay_steers_only_where_its_settings_let_it():
+def test_a_replay_samples_by_importance_only_where_its_settings_let_it():
     fast = check(noisy_max_laplace_value, epsilon=0.2, seed=1, goal="speed", search_runs=5000, confirm_runs=50_000)
     assert fast.evidence.estimates is not None
     for options in ({"importance": "never"}, {"stop": "fixed"}, {"method": "fisher", "paired": False}):
@@ -173,7 +173,7 @@ def test_a_replay_steers_only_where_its_settings_let_it():
         assert again.evidence.method == options.get("method", "allocation")
 
 
-def test_a_replay_without_twins_has_none():
+def test_a_replay_without_pairs_has_none():
     found = check(svt, epsilon=0.7, args={"threshold": 1, "bound": 1}, search_runs=5000, confirm_runs=5000)
     assert found.evidence.counts.both is not None
     for options in ({"paired": False}, {"method": "fisher"}):
@@ -181,7 +181,7 @@ def test_a_replay_without_twins_has_none():
         assert again.evidence.counts.both is None
 
 
-def test_last_digits_are_not_steered_to():
+def test_last_digits_are_not_sampled_towards():
     """Importance-sampled noise has the distribution of NumPy's, but not its last digits.
 
     These two inputs give the same, bit for bit.
@@ -230,7 +230,7 @@ def test_a_rare_event_is_certified_more_sharply_where_asked_for():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_events_that_do_not_break_the_claim_are_not_steered_to(seed):
+def test_events_that_do_not_break_the_claim_are_not_sampled_towards(seed):
     result = check(
         histogram,
         epsilon=0.7,
@@ -278,7 +278,7 @@ def test_where_noise_tells_the_event_each_run_is_of_one_side(fast):
     assert 0.2 < evidence.epsilon_lower_bound < math.log(real[0] / real[1])
 
 
-def test_runs_apart_are_saved_replayed_and_written_out(fast, tmp_path):
+def test_unpaired_runs_are_saved_replayed_and_written_out(fast, tmp_path):
     fast.save(tmp_path / "result.json")
     loaded = load(tmp_path / "result.json")
     assert loaded.evidence == fast.evidence
@@ -323,7 +323,7 @@ def test_for_speed_scalar_runs_do_as_ever():
     assert result.effort.confirm_runs < 5000
 
 
-def test_a_mechanism_that_raises_in_some_runs_can_be_steered():
+def test_a_mechanism_that_raises_in_some_runs_can_be_importance_sampled():
     def fragile(queries, rng):
         noise = rng.normal(0.0, 0.8 * SIGMA)
         if noise > 3 * SIGMA:
@@ -334,7 +334,7 @@ def test_a_mechanism_that_raises_in_some_runs_can_be_steered():
     assert result.verdict is Verdict.VIOLATION
 
 
-def test_steered_runs_stand_beside_zero_hits():
+def test_importance_sampled_runs_stand_beside_zero_hits():
     """An event that never happens on d2: bounds are finite, and nothing divides by zero."""
 
     def bounded(queries, rng):

@@ -39,7 +39,7 @@ def contender(score, x=10):
     return Contender(Scored(Equals(Length(), 1), x, 1, False, 0.0, 0.0), score=score)
 
 
-def test_few_contenders_reach_the_last_heat():
+def test_few_contenders_reach_the_last_round():
     finalists = [Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(ROUNDS[0][0])]
     racing = still_racing(finalists, ROUNDS[1][0])
     scores = [one.score for finalist in racing for one in finalist.contenders]

@@ -243,7 +243,7 @@ def test_the_bound_is_as_often_wrong_as_it_says():
 
 @given(st.integers(1, 3000), st.integers(0, 300))
 @settings(max_examples=40, deadline=None)
-def test_without_common_hits_twins_say_what_allocation_says(x, y):
+def test_without_common_hits_paired_runs_say_what_allocation_says(x, y):
     """With no hit on both sides the worst null is the one without any: there the twin test is the allocation test.
 
     So the bound is at most allocation's; what it loses goes to the cells of the interval and to the bet.
@@ -381,7 +381,7 @@ def test_more_hits_on_d1_do_not_raise_p(only_x, only_y, both, epsilon):
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 5))
-def test_impossible_twins_are_refused(x, y, more):
+def test_impossible_paired_runs_are_refused(x, y, more):
     pairs = max(x, y)
     with pytest.raises(UsageError, match="paired runs come in pairs"):
         Counts(x, y, 50, 50, both=min(x, y) + more)

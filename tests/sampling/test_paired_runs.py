@@ -56,7 +56,7 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pairs_are_independent_and_twins_are_not(name):
+def test_pairs_are_independent_and_paired_runs_are_not(name):
     found = CASES[name]
     noise, rng = SharedNoise(PAIRS), np.random.default_rng(31)
     first, second = (_hits(lift, found.events, noise, rng, {}) for lift in lifts_of(found))
@@ -89,7 +89,7 @@ def test_every_run_is_visited_once(name):
         assert (seen == 1).all()
 
 
-def test_twins_differ_by_their_inputs_alone():
+def test_paired_runs_differ_by_their_inputs_alone():
     described = describe(lambda data, rng: data[0] + rng.laplace(scale=2.0))
     noise, rng, outputs = SharedNoise(1000), np.random.default_rng(3), []
     for query in (5.0, 2.0):

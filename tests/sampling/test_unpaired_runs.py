@@ -107,7 +107,7 @@ def test_a_region_is_told_from_runs_and_draws_that_do_not_matter_are_left_out():
 
 
 @pytest.mark.parametrize("name", ["sparse vector", "noise for some", "vector", "modules"])
-def test_few_runs_are_steered_as_many_are(name):
+def test_few_runs_are_importance_sampled_as_many_are(name):
     """Parts of few runs are finished by plain calls: their noise is that of the plan all the same."""
     function, length, event = CASES[name]
     runner = runner_of(function, length)

@@ -19,14 +19,11 @@ from refutedp.hypothesis.betting import anytime
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts, Evidence
 from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import CONFIRM_STREAM, child
+from refutedp.model.streams import ANEW, CONFIRM_STREAM, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.runner import CHUNK, Runner, Way, chunk_sizes
 
 T = TypeVar("T")
-
-ANEW = 100
-"""Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
 
 
 def count_fresh(

@@ -1,9 +1,9 @@
-"""Before a verdict on lifted runs is announced, the untouched function is heard, called with a real generator.
+"""Before a verdict on lifted runs is announced, the original function is called, with a real generator.
 
-Lifted runs are an optimisation, and an optimisation may be wrong. A violation must hold up on plain calls: either
-they convict by themselves, or, where the event is too rare for that, the rates agree and the function repeats lifted
-runs in the event, and as many that are not, on the same draws. Where nothing was found, plain and lifted runs must be
-indistinguishable by the event that best distinguishes a part of them. All numbers of calls are fixed.
+Lifted runs are an optimisation, and an optimisation may be wrong. So the rates of a violation's event must agree with
+those of plain calls, and the calls reject the claim by themselves or, where the event is too rare for that, reproduce
+lifted runs on the same draws. Where nothing was found, calls and lifted runs must not differ significantly on the
+event that best separates a held-out half. Numbers of calls depend on counts only, never on time.
 """
 
 from __future__ import annotations

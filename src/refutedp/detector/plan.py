@@ -1,8 +1,8 @@
 """Decide whether the runs that confirm a candidate are importance-sampled, and where to.
 
 They are where plain runs would not convict within the budget and importance-sampled ones would; where the fastest
-conviction is wanted; and, with `importance="always"`, where a part of the ratio would stay unproven for want of hits
-on the rarer side. Then the end of a half-line moves to where the claim breaks most clearly.
+conviction is wanted; and, with `importance="always"`, where few hits on the rarer side would leave the bound loose.
+The threshold of a half-line is then re-optimised.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Make a plan that draws by importance the noise of lifted runs towards an event, by short pilots.
+"""Choose an importance-sampling proposal for the noise of lifted runs, by short pilot runs.
 
 An event of probability 1e-4 happens in one of ten thousand plain runs, and most of them say nothing. Lifted runs know
 the distribution of every draw, so they can be drawn where the event happens, and weighed
-(`sampling.lifted.importance-sampled`). Each pilot draws by the plan that the one before it made. Whatever they choose
-is fixed before the first confirmation run.
+(`sampling.lifted.noise.importance_noise`). Each pilot draws by the plan that the one before it made. Whatever they
+choose is fixed before the first confirmation run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Plan runs that are each of one side only: towards the event on d1, away from it on d2.
 
-Pairs of runs on the same noise bear plans that are only roughly right. Where draws alone tell rather well whether
-a run is in the event, unpaired runs need fewer: d2 runs where the claim says that the event should have happened
-more often, and keeps clear of what everybody expects. Both ways are judged by the same pilots.
+Paired runs tolerate rough proposals. Where the draws nearly determine the event, unpaired runs need fewer: d2 is
+sampled away from the region where the event is likely. Both ways are judged by the same pilots.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Search: run every pair, look at every event, and fix one candidate (pair, event, direction) for confirmation.
 
-Three rounds. A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt,
-only the best pairs stay in the race. The main round spends the rest on runs of the pairs that are left. The last
-round ranks the best events of the best pairs anew with fresh runs (`rounds.py`). Everything here may be peeked at and
-repeated: confirmation is fresh.
+A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt, only the best
+pairs stay in the race. The main round spends the rest on runs of the pairs that are left. Two ranking rounds then
+compare the best events of the best pairs on fresh runs (`rounds.py`). Everything here may be peeked at and repeated:
+confirmation is fresh.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Fin
     """Half of the places for the best pairs beyond doubt, half for the most optimistic of the others.
 
     Events that would not come near the best even if they were the only ones stay behind, and so do those that cannot
-    reach `least_ceiling` however many runs they get.
+    reach `needed_upper_bound` however many runs they get.
     """
     places = ROUNDS[0][0]
     if not looked:

@@ -1,7 +1,7 @@
 """Pick the event that best shows a violation, without falling for chance among thousands of them.
 
 The best-looking of many events often owes that to chance: its rates look more different than they are. Every event is
-therefore scored by a lower bound that holds for all of them at once (the "winner's curse" of the design): the level
+therefore scored by a lower bound that holds for all of them at once (the "winner's curse"): the level
 is divided evenly among the pairs and the families of events, and within a family by its number of choices, so that a
 simple event need not pay for the thousands of complicated ones. Rare events pay for their uncertainty by themselves,
 so no fixed rarity rule is needed; the paper's is a setting.
@@ -39,8 +39,8 @@ OPTIMISTIC = 0.02
 class Scored:
     """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
 
-    `score` holds for all events at once, `hope` for this one alone, had it been the only one. `ceiling` is a bound
-    from above: fresh runs will hardly ever show more.
+    `score` holds for all events at once, `optimistic_score` for this one alone, had it been the only one.
+    `upper_bound` is a bound from above: fresh runs will hardly ever show more.
     """
 
     event: Event

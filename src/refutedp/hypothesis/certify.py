@@ -1,9 +1,10 @@
 """Certified lower bounds in every currency of privacy, from the counts of one event.
 
-A confidence region for (P1, P2) is found once (`nuisance.Frontier`): with the stated confidence P2 lies in one of its
-cells and P1 above the cell's `p1`. In every notion the privacy that permits (p1, p2) grows with p1 and falls with p2
-(for p1 >= p2), so its least value over the corners of the cells is a lower bound on the mechanism's real parameter.
-All these bounds hold at once. For a pure claim, epsilon at delta = 0 comes from the sharper bound of `ratio`.
+A confidence region for (P1, P2) is found once (`tests.line.Frontier`): with the stated confidence P2 lies in one of
+its cells and P1 above the cell's `p1`. In every notion the privacy that permits (p1, p2) grows with p1 and falls with
+p2 (for p1 >= p2), so its least value over the corners of the cells is a lower bound on the mechanism's real
+parameter. All these bounds hold at once. For a pure claim, epsilon at delta = 0 comes from the sharper bound of
+`ratio`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.hypothesis.claim_test import GAMMAS, WEIGHTS, is_ratio
-from refutedp.hypothesis.tests import line as nuisance
-from refutedp.hypothesis.tests import ratio
-from refutedp.hypothesis.tests import two_bounds as pair
+from refutedp.hypothesis.tests import line as line_test
+from refutedp.hypothesis.tests import ratio, two_bounds
 from refutedp.hypothesis.tests.line import Frontier
 from refutedp.model.claims import Claim, RenyiDP, Tangent, smallest_renyi, smallest_rho
 from refutedp.model.errors import UsageError
@@ -99,12 +99,12 @@ def confidence_region(counts: Counts, confidence: float, claim: Claim, tangent: 
     error = 1 - confidence
     if counts.both is not None:
         # The sides of paired runs are not independent: a bound for either, which needs no more than each alone.
-        return pair.frontier(counts, error)
+        return two_bounds.frontier(counts, error)
     for gamma, weight in zip(GAMMAS, WEIGHTS, strict=True):
         if weight * error >= 2 * gamma:
-            found = nuisance.region(counts, line, gamma)
+            found = line_test.region(counts, line, gamma)
             return found.frontier(weight * error) if found is not None else _nothing()
-    return pair.frontier(counts, (1 - sum(WEIGHTS)) * error)
+    return two_bounds.frontier(counts, (1 - sum(WEIGHTS)) * error)
 
 
 def epsilons_at(front: Frontier, delta: float) -> Floats:

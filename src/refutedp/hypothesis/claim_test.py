@@ -1,7 +1,7 @@
 """Counts against a claim: a valid p-value for every notion of privacy, for an event and direction fixed beforehand.
 
 Pure claims have an exact test without a nuisance parameter (`allocation`). Every other claim is the statement
-P1 <= largest(P2), tested by `nuisance` in an order that one tangent gives; the tangent is chosen on search runs and
+P1 <= largest(P2), tested by `tests.line` in an order that one tangent gives; the tangent is chosen on search runs and
 carried along. It directs the power and cannot harm validity: the claim's whole bound is the null hypothesis.
 """
 
@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from refutedp.hypothesis.tests import line as nuisance
-from refutedp.hypothesis.tests import ratio
-from refutedp.hypothesis.tests import two_bounds as pair
+from refutedp.hypothesis.tests import line as line_test
+from refutedp.hypothesis.tests import ratio, two_bounds
 from refutedp.hypothesis.tests.curve import upper_curve
 from refutedp.model.claims import ApproxDP, Claim, PureDP, Tangent
 from refutedp.model.records import Counts
@@ -75,12 +74,12 @@ def log_p_value(counts: Counts, claim: Claim, tangent: Tangent | None = None) ->
         return 0.0
     best = 0.0
     for gamma, weight in zip(GAMMAS, WEIGHTS, strict=True):
-        region = nuisance.region(counts, line, gamma)
+        region = line_test.region(counts, line, gamma)
         if region is None:
             return 0.0
         log_p = region.log_p_value(upper_curve(claim, region.low[0], region.high[-1]))
         best = min(best, log_p - math.log(weight))
         if log_p > math.log(10 * gamma):
             return best
-    deep = pair.log_p_value(counts, claim.largest)
+    deep = two_bounds.log_p_value(counts, claim.largest)
     return min(best, deep - math.log(_REST))

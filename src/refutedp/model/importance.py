@@ -1,7 +1,8 @@
 """Hits of importance-sampled runs, gathered by their weights: what passes from sampling to the tests.
 
 Weights are gathered in bins, so that ten million pairs of runs take no more room than ten. See
-`sampling.lifted.importance-sampled` for what a weight is, and `stats.weighted` for what is done with them.
+`sampling.lifted.noise.importance_noise` for what a weight is, and `hypothesis.betting.weighted` for what is done with
+them.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ AIM_STREAM, PLAN_STREAM = 22, 23
 LOOK_STREAM = 24
 EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM = 30, 31, 32
 """The first number of every key, one for each purpose: no two purposes share runs."""
+ANEW = 100
+"""Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
 
 
 def child(seed: int, *key: int) -> np.random.SeedSequence:

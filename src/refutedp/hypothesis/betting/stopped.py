@@ -1,4 +1,4 @@
-"""Certified bounds at an early stop: valid whenever one stops, in every currency."""
+"""Certified bounds at an early stop: valid whenever one stops, for every privacy parameter."""
 
 from __future__ import annotations
 

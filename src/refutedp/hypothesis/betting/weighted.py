@@ -1,5 +1,5 @@
 """Bets on pairs of importance-sampled runs, each pair counted by its weight (see
-`sampling.lifted.importance-sampled`).
+`sampling.lifted.noise.importance_noise`).
 
 With w the weight of a pair, A and B whether the event happened on d1 and on d2, the claim P1 <= slope P2 + intercept
 says that w (A - slope B) - intercept is at most zero on average. It is at least -(slope / plain + intercept), for no

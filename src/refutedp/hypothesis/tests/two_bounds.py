@@ -1,4 +1,4 @@
-"""Two Clopper-Pearson bounds at once: P1 from below, P2 from above. Cruder than `nuisance`; right at any depth."""
+"""Two Clopper-Pearson bounds at once: P1 from below, P2 from above. Cruder than `line`; valid at any level."""
 
 from __future__ import annotations
 

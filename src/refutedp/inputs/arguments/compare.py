@@ -1,7 +1,7 @@
 """What it means that branches of the two runs diverge.
 
 A *branch* is one evaluation of a test in the source: a site (`if`, `while`, `and`, `or`, a comparison of a chain, an
-element of an array comparison, a comparison whose answer is returned) and the how-manieth time it was reached in the
+element of an array comparison, a comparison whose answer is returned) and its occurrence number in the
 run. A site is *compared* when a noise draw went into its test, or when what it tests can differ (between the runs, or
 between paths of one) at the same occurrence. That leaves out bookkeeping such as `if count >= bound` inside the
 branch that counts: its k-th evaluation asks `k >= bound` in either run. Tests of plain data against plain numbers are

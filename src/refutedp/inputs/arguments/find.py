@@ -1,4 +1,4 @@
-"""The front door: which arguments make the two runs of a pair diverge."""
+"""Entry point: which arguments make the two runs of a pair diverge."""
 
 from __future__ import annotations
 

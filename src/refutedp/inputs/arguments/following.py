@@ -1,4 +1,4 @@
-"""How a watched value talks to the run it belongs to, and the ways a path can end early."""
+"""The interface between a traced value and its run, and the ways a path can end early."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class NoiseFreeRunner:
         self._known = dict(known)
 
     def keeping_floats(self) -> NoiseFreeRunner:
-        """The same, with a `float` that keeps values under watch (see `Copier`)."""
+        """The same, with a `float` that keeps values under watch (see `NoiseFreeCopier`)."""
         if self._float is None:
             self._float = NoiseFreeRunner(self._original, self._known, own_float=True)
         return self._float

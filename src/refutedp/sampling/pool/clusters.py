@@ -1,4 +1,4 @@
-"""What clusters have in common: tasks under way, taken in order, and a look whether anyone listens at an address."""
+"""What clusters have in common: tasks under way, taken in order, and a check that an address accepts connections."""
 
 from __future__ import annotations
 

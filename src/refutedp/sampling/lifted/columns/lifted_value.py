@@ -33,7 +33,7 @@ class Lifted:
         return self.dense()
 
     def dense(self) -> Array:
-        """The same in whatever order of memory they are in, but without gaps (see `layout.py`)."""
+        """The same in whatever order of memory they are in, but without gaps (see `element_order.py`)."""
         if self._epoch != self.run.epoch:
             if self._epoch < 0:
                 self._array = self._evaluate()

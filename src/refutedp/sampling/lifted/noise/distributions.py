@@ -3,8 +3,8 @@
 A distribution is named after the call the mechanism wrote: `laplace` for a method of a Generator, `np.random.laplace`
 for the legacy module, `random.gauss` for the standard library. NumPy's distributions draw with the call's own
 algorithm, because a mechanism may be broken by the very floats an algorithm can produce; so do `random.random`,
-`uniform` and `expovariate`. Some of these algorithms are done on whole columns (`noise.py`), unless a source is to be
-exact to the last digit. The other distributions of `random` (gauss, gammavariate, betavariate) have the same
+`uniform` and `expovariate`. Some of these algorithms are done on whole columns (`fast_noise.py`), unless a source is
+to be exact to the last digit. The other distributions of `random` (gauss, gammavariate, betavariate) have the same
 distribution, but are drawn by NumPy's algorithm, as are choices and permutations.
 """
 

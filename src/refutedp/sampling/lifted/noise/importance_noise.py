@@ -1,4 +1,4 @@
-"""Noise drawn towards an event: drawn more often where the event happens, and weighed so that nothing is gained.
+"""Noise drawn more often where an event happens, and weighted so that averages stay unbiased.
 
 Every draw has its range cut into bins by its quantiles, halving towards both ends: a rare event of Gaussian noise
 lies in the last few. A plan gives each bin of each draw a probability of its own; inside a bin the distribution is

@@ -1,10 +1,10 @@
 """Regions of the noise, by the bins of its draws: to draw inside one, or to keep away from it.
 
-A region says for each bin of each draw (see `weighted`) how much it belongs, from 0 to 1; a run belongs as much as
-the product over its draws. Noise that keeps away is drawn by its own distributions and kept with probability 1 -
-`FIRM` times that, else drawn again. As draws are independent, the chance to be kept is known exactly: so are the
-weights, by which averages are those of plain runs. Such noise is drawn before the run, whether the run asks for it or
-not.
+A region says for each bin of each draw (see `importance_noise`) how much it belongs, from 0 to 1; a run belongs as
+much as the product over its draws. Noise that keeps away is drawn by its own distributions and kept with probability
+1 - `STRICT` times that, else drawn again. As draws are independent, the chance to be kept is known exactly: so are
+the weights, by which averages are those of plain runs. Such noise is drawn before the run, whether the run asks for
+it or not.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 Floats: TypeAlias = NDArray[np.float64]
 
 STRICT = 0.99
-"""What surely belongs to a region is drawn again this often, so no weight exceeds 1 / (1 - FIRM)."""
+"""What surely belongs to a region is drawn again this often, so no weight exceeds 1 / (1 - STRICT)."""
 _FLAT = 0.5
 """Bins with at least this quantile of the region's density belong to it wholly: what is above is mostly chance."""
 _OWN, _BEYOND = 0.02, 0.03
-"""How much of a plan is each draw's own distribution, and how much is moved outwards: see `weighted`."""
+"""How much of a plan is each draw's own distribution, and how much is moved outwards: see `importance_noise`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The calls a mechanism can make for randomness, written once; a `Drawer` decides what a draw is.
 
-The same surface serves columns (`LiftedDrawer`) and single replayed values (`Replay`), so what the two are asked
+The same proxy serves columns (`LiftedDrawer`) and single replayed values (`Replay`), so what the two are asked
 for can be compared call by call.
 """
 
@@ -17,7 +17,7 @@ from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, REQUIRED
 
 
 class Drawer(Protocol):
-    """What a surface hands its calls to."""
+    """What a proxy hands its calls to."""
 
     def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
         """One draw (a column of them, when lifted) of the given distribution."""
