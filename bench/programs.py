@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+
 from tests.sampling.lifted.programs import programs
 from tests.sampling.lifted.test_lifted_programs import lifted_and_equal
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from joblib import Parallel, delayed
 from scipy import stats
-from tests.soundness.registry import BUDGET, all_cases, check_case, seed_of
 
 from refutedp import Verdict
+from tests.soundness.registry import BUDGET, all_cases, check_case, seed_of
 
 RARE = 1e-3
 """The probability that chance alone convicts more than the limit, if each check has a false alarm at its level."""

@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-
 from hypothesis import strategies as st
+
 from refutedp import ADD_REMOVE, REPLACE, AddRemove, UsageError, Verdict, assert_private, check, load, replay, sweep
 
 pd = pytest.importorskip("pandas")

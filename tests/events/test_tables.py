@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import special
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
+
 from refutedp.events.edges import _distinct, _rounded, edges_of, repeated_numbers
 from refutedp.events.features.basic import Count, Last, Length, Value
 from refutedp.events.numbers import Numbers

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import integrate, stats
+
 from refutedp.hypothesis.betting.anytime import (
     SPENT,
     LineProcess,

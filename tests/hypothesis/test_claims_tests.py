@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+
 from refutedp.hypothesis.certify import bound_of, certify, confidence_region, deltas_at
 from refutedp.hypothesis.claim_scoring import scorer_for, share_for, signed_root
 from refutedp.hypothesis.claim_test import choose_tangent, log_p_value, search_rates

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+
 from refutedp.hypothesis.power import can_ever_convict, detectable_epsilon
 from refutedp.hypothesis.scoring import RatioScorer
 from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special, stats
+
 from refutedp.hypothesis.betting.anytime import batches
 from refutedp.hypothesis.power import POWER, detectable_epsilon
 from refutedp.hypothesis.tests import allocation, ratio

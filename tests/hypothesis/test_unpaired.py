@@ -9,13 +9,13 @@ import math
 
 import numpy as np
 import pytest
-from tests.hypothesis.test_weighted import assert_hardly_ever_rejects, assert_rejects_and_bounds
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp.hypothesis.betting.unpaired_bets import best_stake, log_wealths, start_unpaired
 from refutedp.model.claims import Tangent
 from refutedp.model.importance_unpaired import UnpairedHits, no_runs, weigh_first, weigh_second
+from tests.hypothesis.test_weighted import assert_hardly_ever_rejects, assert_rejects_and_bounds
 
 STAKES = ((0.1, 0.99), (0.5, 0.5), (0.98, 0.9), (1.0, 0.01))
 

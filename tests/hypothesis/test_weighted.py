@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 import pytest
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp.hypothesis.betting.weighted import best_part, growth, log_wealths, start_weighted
 from refutedp.model.claims import Tangent
 from refutedp.model.importance import no_hits, weigh_hits

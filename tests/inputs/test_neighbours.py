@@ -8,9 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
-
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, OneDiffers, Replace, UsageError
 from refutedp.inputs.given import pairs_around
 from refutedp.inputs.hostile import odd_records, odd_values

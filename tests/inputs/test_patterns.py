@@ -1,9 +1,9 @@
 import math
 
 import pytest
-
 from hypothesis import given
 from hypothesis import strategies as st
+
 from refutedp import ALL_DIFFER, ONE_DIFFERS, AddRemove, AllDiffer, NotAdjacentError, OneDiffers, Replace, UsageError
 from refutedp.inputs.patterns import LENGTHS, pairs_for
 from refutedp.model.adjacency import ADD_REMOVE, REPLACE, require_adjacent

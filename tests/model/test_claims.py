@@ -6,10 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, special, stats
+
 from refutedp.model.claims import (
     FDP,
     ZCDP,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp import PureDP, load
 from refutedp.api.saved.to_json import dumps, event_from_builtins, event_to_builtins, loads
 from refutedp.events.features.basic import Count, Hamming, Statistic, Value

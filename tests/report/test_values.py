@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 import pytest
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp.api.saved.values import decode, encode
 from refutedp.model.errors import UsageError
 from refutedp.report.python_code import literal

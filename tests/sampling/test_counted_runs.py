@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sampling.paired_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
 
 from refutedp.events.features.basic import Length, Value
 from refutedp.events.predicates import Equals, Interval
@@ -17,6 +16,7 @@ from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.lifted import CannotLift, Lift, hit_alone
 from refutedp.sampling.lifted import lift as lifting
 from refutedp.sampling.runner import Runner
+from tests.sampling.paired_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
 
 RUNS = 20_000
 

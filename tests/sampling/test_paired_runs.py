@@ -13,6 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+
+from refutedp.model.mechanism import describe
+from refutedp.model.records import Pair, count_hits
+from refutedp.sampling.encode import encode
+from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
+from refutedp.sampling.lifted.noise.paired_runs import _hits
+from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
+from refutedp.sampling.runner import Runner
 from tests.sampling.paired_cases import (
     BY_CHANCE,
     CASES,
@@ -24,14 +32,6 @@ from tests.sampling.paired_cases import (
     runner,
     same_rate,
 )
-
-from refutedp.model.mechanism import describe
-from refutedp.model.records import Pair, count_hits
-from refutedp.sampling.encode import encode
-from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
-from refutedp.sampling.lifted.noise.paired_runs import _hits
-from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.runner import Runner
 
 PAIRS = 20_000
 

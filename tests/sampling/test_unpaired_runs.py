@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_of, runner_of
 
 from refutedp.detector.plan_importance import pilot_of
 from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
@@ -19,6 +18,7 @@ from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNo
 from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, NoiseRegion, ratios, region_of
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
+from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_of, runner_of
 
 LAPLACE = Key(0, "laplace", None)
 

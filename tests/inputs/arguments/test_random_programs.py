@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import z3
-
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+
 from refutedp.inputs.arguments.explore import explore, trace
 from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
 from refutedp.inputs.arguments.paths import WatchedMemory, Work

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import z3
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp.inputs.arguments import find_arguments, terms
 from refutedp.inputs.arguments.explore import Tracing
 from refutedp.inputs.arguments.following import CannotFollow

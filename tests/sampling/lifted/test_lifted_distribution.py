@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.sampling.lifted.styles import MECHANISMS
 
 from refutedp.model.mechanism import describe
 from refutedp.model.outputs import Outputs
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import Lift
+from tests.sampling.lifted.styles import MECHANISMS
 
 RUNS = 3000
 

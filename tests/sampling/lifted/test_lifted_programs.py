@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tests.sampling.lifted.programs import compiled, programs
-
 from hypothesis import HealthCheck, given, settings
+
 from refutedp.model.mechanism import describe
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.collect import example
 from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.trust.replay_draws import recorded_draws
+from tests.sampling.lifted.programs import compiled, programs
 
 
 class Recorded:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_distribution
 
 from refutedp.events.features.basic import Type, Value
 from refutedp.events.predicates import Equals, Interval
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift, hit_alone, hit_paired, prove_lift
+from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_distribution
 
 EVENTS = (Interval(Value(), None, 0.5), Equals(Type(), "float"))
 WAYS: dict[str, Callable[[Lift, np.random.Generator], object]] = {

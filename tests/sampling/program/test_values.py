@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from refutedp import UsageError
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.program.json_values import BadValue, from_wire, to_wire
