@@ -47,6 +47,11 @@ def parse(page):
     return tags
 
 
+def test_the_report_says_what_the_function_itself_said(violation, tmp_path):
+    violation.to_html(tmp_path / "report.html")
+    assert "plain calls of the function" in (tmp_path / "report.html").read_text()
+
+
 def test_every_kind_of_result_has_a_well_formed_report(any_result):
     page = report_html(any_result)
     tags = parse(page)

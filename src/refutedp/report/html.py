@@ -22,7 +22,7 @@ from refutedp.report import facts, figures
 from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
 from refutedp.report.source_branches import lines_of
-from refutedp.report.text import explain, method_words
+from refutedp.report.text import examined, explain, method_words
 
 MOST_ROWS = 60
 """Entries of an input listed one by one; longer inputs show those that differ."""
@@ -63,6 +63,7 @@ def report_html(result: Result) -> str:
         confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         test=None if evidence is None else method_words(evidence),
+        examined=" ".join(line.strip() for line in examined(result)).capitalize(),
         weighted=evidence is not None and evidence.estimates is not None,
         unpaired=evidence is not None and isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
         ratio=_ratio(result),

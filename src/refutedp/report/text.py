@@ -57,7 +57,7 @@ def _rates(result: Result) -> list[str]:
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
     lines.append(f"  {_certified(result.claim, evidence)}")
-    lines += _examined(result)
+    lines += examined(result)
     if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
         lines.append(
             f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
@@ -65,7 +65,7 @@ def _rates(result: Result) -> list[str]:
     return lines
 
 
-def _examined(result: Result) -> list[str]:
+def examined(result: Result) -> list[str]:
     """What the function itself said, where lifted runs convict."""
     heard = result.examination
     if heard is None or heard.plain is None:
