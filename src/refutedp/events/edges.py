@@ -42,7 +42,7 @@ def edges_of(table: NumberTable, repeated: Floats) -> Floats:
     >>> edges_of(table, repeated_numbers(table)[0]).tolist()[:2]
     [0.0, 5e-324]
     """
-    quantiles = [side.ascending[_places(len(side))] for side in (table.x, table.y) if len(side)]
+    quantiles = [side.at(_places(len(side))) for side in (table.x, table.y) if len(side)]
     if not quantiles:
         return np.empty(0)
     smooth = _finite(_distinct(np.concatenate(quantiles)))

@@ -66,10 +66,10 @@ class Side:
         return known
 
     def numbers(self, parts: list[Part], whole: Feature | None) -> Numbers:
-        """The numbers among the values of a feature; sorted once for each whole feature."""
+        """The numbers among the values of a feature; put in order once for each whole feature."""
         known = None if whole is None else self._numbers.get(whole)
         if known is None:
-            known = Numbers(_sorted([part for part in parts if is_numeric(part[0])]))
+            known = Numbers(_floats([part for part in parts if is_numeric(part[0])]))
             if whole is not None:
                 self._numbers[whole] = known
         return known
@@ -169,7 +169,7 @@ def _part(group: Group, column: Array | Scalar, mask: Mask) -> Part | None:
     return (column[mask] if isinstance(column, np.ndarray) else column), weights, size
 
 
-def _sorted(parts: list[Part]) -> Floats:
+def _floats(parts: list[Part]) -> Floats:
     numbers = []
     for column, weights, size in parts:
         if not isinstance(column, np.ndarray):
@@ -178,9 +178,6 @@ def _sorted(parts: list[Part]) -> Floats:
             numbers.append(np.asarray(column, dtype=np.float64))
         else:
             numbers.append(np.repeat(np.asarray(column, dtype=np.float64), weights))
-    if not numbers:
-        return np.empty(0)
-    joined = np.sort(numbers[0]) if len(numbers) == 1 else np.concatenate(numbers)
-    if len(numbers) > 1:
-        joined.sort()
-    return joined[: np.searchsorted(joined, np.nan)] if len(joined) and np.isnan(joined[-1]) else joined
+    joined = numbers[0] if len(numbers) == 1 else np.concatenate([np.empty(0), *numbers])
+    missing = np.isnan(joined)
+    return joined[~missing] if missing.any() else joined

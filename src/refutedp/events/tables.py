@@ -38,7 +38,7 @@ class NumberTable:
     @property
     def signature(self) -> Signature:
         """Tables of the same numbers have the same signature, and hardly any others do."""
-        ends = (side.ascending[[0, -1]] if len(side) else () for side in (self.x, self.y))
+        ends = (side.at(np.array([0, len(side) - 1])) if len(side) else () for side in (self.x, self.y))
         return (len(self.x), len(self.y), *(float(end) for pair in ends for end in pair))
 
 
