@@ -20,7 +20,7 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Candidate, Counts, Pair
 from refutedp.model.settings import Settings
 from refutedp.model.streams import child
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 
 LOOKS, RUNS = 6, 3000
 """Times one may stop, and runs before each."""
@@ -103,15 +103,15 @@ def table(simulations: int, alpha: float) -> float:
     return worst
 
 
-def _runner(case: Case, part: float) -> Runner:
+def _sampler(case: Case, part: float) -> LiftedSampler:
     """The mechanism with noise of so much of its right scale."""
-    return Runner(describe(case.mechanism(part * case.scale)), case.pair, "lifted", "output")
+    return LiftedSampler(describe(case.mechanism(part * case.scale)), case.pair)
 
 
 def _ways(case: Case) -> list[ImportancePlan | UnpairedImportancePlan]:
     """Both ways to sample by importance."""
     candidate = Candidate(case.pair, case.event, 0.5, 0.0, Counts(0, 0, 0, 0), case.line)
-    piloted = pilots(_runner(case, PAIRED), candidate, case.claim, Settings())
+    piloted = pilots(_sampler(case, PAIRED), candidate, case.claim, Settings())
     assert piloted is not None
     other = unpaired(piloted)
     assert other is not None
@@ -122,7 +122,7 @@ def _alarms(
     case: Case, way: ImportancePlan | UnpairedImportancePlan, simulations: int, alpha: float
 ) -> tuple[float, float]:
     """The event's rate, and how often the e-process rejects a claim that holds."""
-    real, start = _runner(case, 1.0), way.start(case.line)
+    real, start = _sampler(case, 1.0), way.start(case.line)
     alarms, total = 0, 0.0
     for simulation in range(simulations):
         process = start

@@ -5,13 +5,13 @@ import math
 import pytest
 
 from refutedp import check
-from refutedp.detector.profile import PROFILE_RUNS
+from refutedp.detector.profile import PROFILE_CALLS
 from refutedp.detector.race import _finalists, _Looked
 from refutedp.detector.rounds import LAST_CONTENDERS, ROUNDS, Contender, Finalist, distinct, still_racing
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.plain import PlainSampler
 
 
 def rare_and_common(queries, epsilon, rng):
@@ -69,12 +69,14 @@ def test_events_that_cannot_catch_up_stay_behind():
 
 def test_the_search_runs_reported_are_those_made(monkeypatch):
     made = []
-    real = Runner.run
-    monkeypatch.setattr(Runner, "run", lambda self, n1, n2, seeds: made.append(n1 + n2) or real(self, n1, n2, seeds))
+    real = PlainSampler.run
+    monkeypatch.setattr(
+        PlainSampler, "run", lambda self, n1, n2, seeds: made.append(n1 + n2) or real(self, n1, n2, seeds)
+    )
     pairs = [([1, last], [0, last]) for last in range(2)]
     result = check(
         rare_and_common, epsilon=0.2, pairs=pairs, search_runs=3_000, confirm_runs=1_000, lift=False, progress=False
     )
     search, confirm = result.effort.search_runs, result.effort.confirm_runs
     # Trials of each pair and the profile of the event come on top, a few thousand at most.
-    assert search + confirm <= sum(made) <= search + confirm + 2 * PROFILE_RUNS["scalar"] + 100
+    assert search + confirm <= sum(made) <= search + confirm + 2 * PROFILE_CALLS + 100

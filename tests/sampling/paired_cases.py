@@ -16,7 +16,7 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Event, Pair, count_hits
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 
 PLAIN = 2500
 BY_CHANCE = 1e-6
@@ -179,9 +179,9 @@ def lifts_of(found: Case) -> tuple[Lift, Lift]:
     return Lift(described, found.d1, {}), Lift(described, found.d2, {})
 
 
-def runner(name: str, way: Any = "lifted") -> Runner:
+def lifted_sampler(name: str) -> LiftedSampler:
     found = CASES[name]
-    return Runner(describe(found.function), Pair(found.d1, found.d2, "given"), way)
+    return LiftedSampler(describe(found.function), Pair(found.d1, found.d2, "given"))
 
 
 def plain_hits(found: Case, data: Any, seed: int) -> list[int]:

@@ -15,8 +15,17 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.lifted import CannotLift, Lift, hit_alone
 from refutedp.sampling.lifted import lift as lifting
-from refutedp.sampling.runner import Runner
-from tests.sampling.paired_cases import BY_CHANCE, CASES, NAMES, PLAIN, lifts_of, plain_hits, runner, same_rate
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
+from tests.sampling.paired_cases import (
+    BY_CHANCE,
+    CASES,
+    NAMES,
+    PLAIN,
+    lifted_sampler,
+    lifts_of,
+    plain_hits,
+    same_rate,
+)
 
 RUNS = 20_000
 
@@ -69,7 +78,7 @@ def test_counting_runs_equals_counting_what_they_return():
 @pytest.mark.parametrize("name", ["laplace_of_a_size", "sparse_vector", "geometric"])
 def test_the_same_seed_gives_the_same_counts_after_other_runs(name):
     found = CASES[name]
-    fresh, used = runner(name), runner(name)
+    fresh, used = lifted_sampler(name), lifted_sampler(name)
     used.prove(np.random.SeedSequence(9))
     used.count(found.events, 3000, 0.3, np.random.SeedSequence(8))
     first, second = (each.count(found.events, 6000, 0.3, np.random.SeedSequence(7)) for each in (fresh, used))
@@ -82,9 +91,9 @@ def keeps_state(queries, rng, seen=[]):  # noqa: B006
 
 
 def test_a_mechanism_that_cannot_be_lifted_is_counted_by_plain_calls_unless_that_is_an_error():
-    here = Runner(describe(keeps_state), Pair([3.0], [2.0], "given"), "lifted")
+    here = LiftedSampler(describe(keeps_state), Pair([3.0], [2.0], "given"))
     event = Interval(Value(), None, 2.5)
     (counts,) = here.count((event,), 400, 0.5, np.random.SeedSequence(0))
     assert counts.n_x + counts.n_y == 400
     with pytest.raises(CannotLift):
-        here.made_strict(exact=False).count((event,), 400, 0.5, np.random.SeedSequence(0))
+        here.for_evidence(exact=False).count((event,), 400, 0.5, np.random.SeedSequence(0))

@@ -20,10 +20,10 @@ from refutedp.mechanisms import svt
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from refutedp.model.streams import child
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan, plan_for
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
-from refutedp.sampling.runner import Runner
 
 OUTPUT = Value()
 
@@ -78,7 +78,7 @@ CASES = {
 
 
 def runner_of(function, length):
-    return Runner(describe(function), Pair([1.0] * length, [0.5] * length, "given"), "lifted", "output")
+    return LiftedSampler(describe(function), Pair([1.0] * length, [0.5] * length, "given"))
 
 
 def plan_of(runner, event, seed=0):

@@ -18,18 +18,19 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.encode import encode
 from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.paired_runs import _hits
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.plain import PlainSampler
 from tests.sampling.paired_cases import (
     BY_CHANCE,
     CASES,
     NAMES,
     PLAIN,
     below,
+    lifted_sampler,
     lifts_of,
     plain_hits,
-    runner,
     same_rate,
 )
 
@@ -102,7 +103,7 @@ def test_paired_runs_differ_by_their_inputs_alone():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_counts(name):
     found = CASES[name]
-    fresh, used = runner(name), runner(name)
+    fresh, used = lifted_sampler(name), lifted_sampler(name)
     used.prove(np.random.SeedSequence(9))
     used.paired(found.events, 3000, np.random.SeedSequence(8))
     first, second = (each.paired(found.events, 6000, np.random.SeedSequence(7)) for each in (fresh, used))
@@ -141,16 +142,16 @@ def scattered(queries, rng):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "way"),
+    ("mechanism", "kind"),
     [
-        (keeps_state, "lifted"),
-        (scattered, "lifted"),
-        (CASES["geometric"].function, "scalar"),
+        (keeps_state, LiftedSampler),
+        (scattered, LiftedSampler),
+        (CASES["geometric"].function, PlainSampler),
     ],
 )
-def test_without_shared_noise_pairs_are_independent_runs(mechanism, way):
+def test_without_shared_noise_pairs_are_independent_runs(mechanism, kind):
     pair = Pair([3.0], [2.0], "given")
-    lifted = Runner(describe(mechanism), pair, way)
+    lifted = kind(describe(mechanism), pair)
     if mechanism is keeps_state:
         with pytest.raises(CannotLift):
             lifted.prove(np.random.SeedSequence(0))
@@ -194,7 +195,7 @@ def zero_scale(queries, rng):
 
 def test_a_negative_scale_raises_as_in_plain_runs():
     pair = Pair([3.0], [2.0], "given")
-    here = Runner(describe(negative_scale), pair, "lifted")
+    here = LiftedSampler(describe(negative_scale), pair)
     (counts,) = here.paired(below(2.5), 400, np.random.SeedSequence(0))
     assert (counts.x, counts.both) == (0, 0)
     assert stats.binomtest(counts.y, 400, 1 - math.exp(-0.5) / 2).pvalue > BY_CHANCE
@@ -202,7 +203,7 @@ def test_a_negative_scale_raises_as_in_plain_runs():
 
 def test_a_scale_that_is_negative_in_some_runs_only():
     pair = Pair([3.0], [2.0], "given")
-    (counts,) = Runner(describe(negative_in_some_runs), pair, "lifted").paired(
+    (counts,) = LiftedSampler(describe(negative_in_some_runs), pair).paired(
         below(math.inf), 2000, np.random.SeedSequence(0)
     )
     # A run that raises is in no interval.
@@ -212,7 +213,7 @@ def test_a_scale_that_is_negative_in_some_runs_only():
 
 def test_a_scale_of_zero_is_no_noise():
     pair = Pair([3.0], [2.0], "given")
-    (counts,) = Runner(describe(zero_scale), pair, "lifted").paired(below(3.0), 2000, np.random.SeedSequence(0))
+    (counts,) = LiftedSampler(describe(zero_scale), pair).paired(below(3.0), 2000, np.random.SeedSequence(0))
     for hits, rate in ((counts.x, 0.5), (counts.y, stats.norm.cdf(1.0))):
         assert stats.binomtest(hits, 2000, rate).pvalue > BY_CHANCE
     # The draw after it is shared: the events are nested.

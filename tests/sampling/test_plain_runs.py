@@ -91,9 +91,9 @@ def test_inputs_take_turns_at_random():
         return 0
 
     from refutedp.model.records import Pair
-    from refutedp.sampling.runner import Runner
+    from refutedp.sampling.plain import PlainSampler
 
-    Runner(describe(remembers), Pair([0], [1], "given"), "scalar").run(50, 50, child(0, 1))
+    PlainSampler(describe(remembers), Pair([0], [1], "given")).run(50, 50, child(0, 1))
     assert calls.count(0) == 50
     assert calls != sorted(calls)
 

@@ -166,10 +166,10 @@ def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
     from refutedp.model.streams import child
-    from refutedp.sampling.runner import Runner
+    from refutedp.sampling.plain import PlainSampler
 
     runners = [
-        Runner(describe(segfault), Pair([1, 1], [other, 1], "given", {"epsilon": 1.0}), "scalar") for other in (0, 2)
+        PlainSampler(describe(segfault), Pair([1, 1], [other, 1], "given", {"epsilon": 1.0})) for other in (0, 2)
     ]
     tasks = [Task(runner.run, (50, 50, child(0, i)), runner.what) for i, runner in enumerate(runners)]
     results = Pool(jobs=2).run(tasks)
@@ -376,9 +376,9 @@ def test_seeds_do_not_depend_on_the_order_of_chunks():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
     from refutedp.model.streams import child
-    from refutedp.sampling.runner import Runner
+    from refutedp.sampling.plain import PlainSampler
 
-    runner = Runner(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}), "scalar")
+    runner = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))
     chunks = [runner.run(20, 20, child(0, 1, i)) for i in (0, 1)]
     backwards = [runner.run(20, 20, child(0, 1, i)) for i in (1, 0)]
     for one, other in zip(chunks, reversed(backwards), strict=True):

@@ -17,7 +17,7 @@ from refutedp.detector.confirmations import Paired, confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
 from refutedp.detector.plan import planned
-from refutedp.detector.prepare import TRIAL_RUNS, known_lifts
+from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
 from refutedp.detector.verdict import detectable, verdict_of
@@ -30,7 +30,8 @@ from refutedp.model.records import Candidate, Counts, Pair
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.model.streams import LOOK_STREAM, PROOF_STREAM, TRIAL_STREAM, child
 from refutedp.sampling.pool.tasks import engine_running
-from refutedp.sampling.runner import Runner, fastest
+from refutedp.sampling.sampler import Sampler
+from refutedp.sampling.samplers import Samplers, as_written
 
 LOOK_RUNS = 20_000
 
@@ -164,10 +165,9 @@ def _once(
     settings: Settings,
     report: Callable[[Progress], None],
 ) -> Result:
-    known = known_lifts(settings)
-    seeds = child(settings.seed, PROOF_STREAM)
-    runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift, known=known)
-    other = 2 * TRIAL_RUNS + (0 if known is None else known.calls)
+    samplers = Samplers(mechanism, settings.on_error, lift=settings.lift)
+    runner, refusal = samplers.of(candidate.pair, child(settings.seed, PROOF_STREAM))
+    other = 2 * TRIAL_RUNS + samplers.calls
     candidate, looked = _aimed(runner, candidate, claim, settings)
     candidate = _as_asked(planned(runner, candidate, claim, settings), runner, settings)
     evidence = confirm(runner, candidate, claim, settings, report)
@@ -193,7 +193,7 @@ def _once(
     )
 
 
-def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
+def _aimed(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
     """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
     if candidate.tangent is not None or is_ratio(claim):
         return candidate, 0
@@ -202,9 +202,9 @@ def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Setting
     return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
-def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
+def _as_asked(candidate: Candidate, runner: Sampler, settings: Settings) -> Candidate:
     """Paired runs only where the settings, which may be new ones, and the mechanism allow them."""
-    allowed = settings.paired and settings.method != "fisher" and runner.way == "lifted"
+    allowed = settings.paired and settings.method != "fisher" and runner.shares_noise
     strategy = confirmation_of(candidate)
     if allowed or not isinstance(strategy, Paired):
         return candidate
@@ -213,7 +213,7 @@ def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candi
 
 def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:
     """A mechanism that now fails on every run is no fixed mechanism."""
-    runner = Runner(mechanism, pair, "batched" if mechanism.batched else "scalar", settings.on_error)
+    runner = as_written(mechanism, pair, settings.on_error)
     seeds = child(settings.seed, TRIAL_STREAM)
     runs = runner.run(TRIAL_RUNS, TRIAL_RUNS, seeds)
     if all(group.shape.error for side in (runs.first, runs.second) for group in side.groups):

@@ -13,7 +13,7 @@ from refutedp.model.claims import positive_number
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Settings
 from refutedp.model.streams import TIMING_STREAM, child
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import Sampler
 
 PART = 0.8
 """The part of the limit that is planned for: machines are not equally fast all the time."""
@@ -29,7 +29,7 @@ _BESIDE = 40_000
 """Runs a side, at most, for figures and for the test of rounding that stands beside the verdict."""
 
 
-def seconds_per_run(runners: Sequence[Runner], settings: Settings, time_limit: float) -> tuple[float, int]:
+def seconds_per_run(runners: Sequence[Sampler], settings: Settings, time_limit: float) -> tuple[float, int]:
     """Measure a run on the first, the middle and the last pair, and say how many runs that took.
 
     It spends a small part of the limit.

@@ -21,36 +21,34 @@ from refutedp.model.records import Candidate, Counts, Evidence
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ANEW, CONFIRM_STREAM, child
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.runner import CHUNK, Runner, Way, chunk_sizes
+from refutedp.sampling.sampler import CannotSample, Sampler, chunk_sizes
 
 T = TypeVar("T")
 
 
 def count_fresh(
-    runner: Runner,
+    runner: Sampler,
     candidates: Sequence[Candidate],
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int = CONFIRM_STREAM,
 ) -> list[Counts]:
     """Hits of each candidate's event on one set of fresh runs; all share the runner's pair and a strategy."""
-    from refutedp.sampling.lifted import CannotLift
-
     strategy = confirmation_of(candidates[0])
     try:
         return _count(_strict(runner, *candidates), candidates, strategy, settings, report, stream)
-    except CannotLift:
+    except CannotSample:
         plain = strategy.by_plain_calls()
-        return _count(replace(runner, way="scalar"), candidates, plain, settings, report, stream + ANEW)
+        return _count(runner.by_plain_calls(), candidates, plain, settings, report, stream + ANEW)
 
 
-def _strict(runner: Runner, *candidates: Candidate) -> Runner:
+def _strict(runner: Sampler, *candidates: Candidate) -> Sampler:
     """For runs that are evidence, with noise that is right to the last digit where that is what they are to show."""
-    return runner.made_strict(exact=any(reads_digits(candidate.event) for candidate in candidates))
+    return runner.for_evidence(exact=any(reads_digits(candidate.event) for candidate in candidates))
 
 
 def _count(
-    runner: Runner,
+    runner: Sampler,
     candidates: Sequence[Candidate],
     strategy: Confirmation,
     settings: Settings,
@@ -58,7 +56,7 @@ def _count(
     stream: int,
 ) -> list[Counts]:
     total = 2 * settings.confirm_runs
-    sizes = chunk_sizes(total, 2 * CHUNK[runner.way])
+    sizes = chunk_sizes(total, 2 * runner.chunk)
     events = tuple(candidate.event for candidate in candidates)
     tasks = [
         strategy.task(runner, events, size, child(settings.seed, stream, number)) for number, size in enumerate(sizes)
@@ -73,7 +71,7 @@ def _count(
 
 
 def confirm(
-    runner: Runner,
+    runner: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -87,28 +85,24 @@ def confirm(
     as it may be, with false alarms at most the significance over all stops and the end together. Runs that cost a
     call each stop there; cheap runs go on, so that the certified bound gets sharp.
     """
-    from refutedp.sampling.lifted import CannotLift
-
     try:
         return _confirm(_strict(runner, candidate), candidate, claim, settings, report, stream)
-    except CannotLift:
+    except CannotSample:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
         candidate = replace(candidate, confirmation=confirmation_of(candidate).by_plain_calls())
-        plain = replace(runner, way="scalar")
+        plain = runner.by_plain_calls()
         evidence = _confirm(plain, candidate, claim, settings, report, stream + ANEW)
         return replace(evidence, fallback=True)
 
 
 def _confirm(
-    runner: Runner,
+    runner: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int,
 ) -> Evidence:
-    from refutedp.sampling.lifted import CannotLift
-
     strategy = confirmation_of(candidate)
     if settings.method == "fisher" or settings.stop == "fixed":
         (counts,) = _count(runner, [candidate], strategy, settings, report, stream)
@@ -120,20 +114,20 @@ def _confirm(
     def tasks(size: int, number: int) -> list[Task[object]]:
         return [
             strategy.task(runner, (candidate.event,), part, child(settings.seed, stream, number, chunk))
-            for chunk, part in enumerate(chunk_sizes(size, 2 * CHUNK[runner.way]))
+            for chunk, part in enumerate(chunk_sizes(size, 2 * runner.chunk))
         ]
 
     try:
-        with closing(_in_batches(tasks, settings, runner.way)) as batches:
+        with closing(_in_batches(tasks, settings, costs_calls=runner.costs_calls)) as batches:
             for size, parts in batches:
                 process = process.update(strategy.joined(parts))
                 done += size
                 report(Progress("confirm", done, total))
                 if not decided and process.rejects(strategy.level(settings.significance)):
                     decided = strategy.runs_of(process)
-                    if runner.way == "scalar" or settings.goal == "speed":
+                    if runner.costs_calls or settings.goal == "speed":
                         break
-    except CannotLift:
+    except CannotSample:
         if not isinstance(strategy, ImportanceSampled):
             raise
         # The evidence so far stands: a second test after it would have a second chance of a false alarm.
@@ -141,10 +135,10 @@ def _confirm(
 
 
 def _in_batches(
-    tasks: Callable[[int, int], list[Task[T]]], settings: Settings, way: Way
+    tasks: Callable[[int, int], list[Task[T]]], settings: Settings, *, costs_calls: bool
 ) -> Generator[tuple[int, list[T]], None, None]:
     """The size of each batch and what its tasks gave; those of the next batches are under way on other cores."""
-    sizes = list(_batches(settings, way))
+    sizes = list(_batches(settings, costs_calls))
     batches = [tasks(size, number) for number, size in enumerate(sizes)]
     results = Pool(settings.jobs, settings.engine).run([task for batch in batches for task in batch])
     try:
@@ -154,9 +148,9 @@ def _in_batches(
         results.close()
 
 
-def _batches(settings: Settings, way: Way) -> Iterator[int]:
+def _batches(settings: Settings, costs_calls: bool) -> Iterator[int]:
     total = 2 * settings.confirm_runs
-    if settings.goal == "bound" and way != "scalar":
+    if settings.goal == "bound" and not costs_calls:
         return anytime.batches(total, growth=anytime.ANYWAY)
     if settings.goal == "speed":
         return anytime.batches(total, first=anytime.FIRST_SOON, growth=anytime.SOON)

@@ -23,8 +23,9 @@ from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Candidate, Counts, Estimates, Event, Evidence
 from refutedp.model.settings import Settings
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.pool.tasks import Task
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from refutedp.detector.plan_importance import ImportancePlan
@@ -47,7 +48,7 @@ class Confirmation(Protocol):
         """The evidence against the claim before the first run: an e-process."""
         ...
 
-    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
         ...
 
@@ -153,7 +154,7 @@ class Allocation(_Counted):
         """Bets on what the search runs of the candidate showed."""
         return anytime.start(claim, candidate.search, self.share, candidate.tangent)
 
-    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Independent runs."""
         return Task(runner.count, (events, runs, self.share, seeds), runner.what)
 
@@ -177,7 +178,7 @@ class Paired(_Counted):
         """Bets on what the search runs of the candidate showed."""
         return anytime.start_paired(claim, candidate.search)
 
-    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Half as many pairs of runs."""
         return Task(runner.paired, (events, runs // 2, seeds), runner.what)
 
@@ -218,9 +219,10 @@ class ImportanceSampled:
         """Bets against the claim's line, or the one that the plan aims at."""
         return self.known.start(claim.tangents()[0] if is_ratio(claim) else self.known.line)
 
-    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Lifted runs on noise drawn by the plan."""
         (event,) = events
+        assert isinstance(runner, LiftedSampler), "plans are made for these only"
         return self.known.task(runner, event, runs, seeds)
 
     def joined(self, parts: Sequence[Any]) -> Any:

@@ -25,8 +25,9 @@ from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, child
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.plain import run_plain
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import CannotSample, Sampler
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
@@ -63,7 +64,7 @@ class Contradicted(Exception):
 
 
 def cross_examine(
-    runner: Runner,
+    runner: Sampler,
     evidence: Evidence,
     claim: Claim,
     settings: Settings,
@@ -73,7 +74,7 @@ def cross_examine(
 
     Raises `Contradicted`.
     """
-    if runner.way != "lifted" or evidence.fallback:
+    if not isinstance(runner, LiftedSampler) or evidence.fallback:
         return None
     if evidence.log_p_value > math.log(settings.significance):
         return _compare(runner, settings)
@@ -84,7 +85,7 @@ def cross_examine(
         method="allocation",
     )
     independent = replace(evidence.candidate, confirmation=Allocation())
-    plain = confirm(runner.called_plainly(), independent, claim, brief, report, stream=EXAMINE_STREAM)
+    plain = confirm(runner.by_plain_calls(), independent, claim, brief, report, stream=EXAMINE_STREAM)
     calls = plain.counts.n_x + plain.counts.n_y
     _require_equal_rates(plain, evidence)
     if plain.log_p_value <= math.log(settings.significance):
@@ -140,9 +141,8 @@ def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
     return min(upper, lower) + math.log(2) <= _LEVEL
 
 
-def _repeat(runner: Runner, evidence: Evidence, settings: Settings) -> int:
+def _repeat(runner: LiftedSampler, evidence: Evidence, settings: Settings) -> int:
     """Let the function repeat runs of the lift on the same draws; how many."""
-    from refutedp.sampling.lifted import CannotLift
     from refutedp.sampling.lifted.trust.witness import hear_runs
 
     pair, rng = runner.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
@@ -150,7 +150,7 @@ def _repeat(runner: Runner, evidence: Evidence, settings: Settings) -> int:
     rate = max((evidence.counts.x + 1) / (evidence.counts.n_x + 1), 1e-9)
     most = max(settings.confirm_runs, evidence.counts.n_x)
     try:
-        if any(lift.scattered for lift in runner.lifts):
+        if runner.scattered:
             return 0  # Such runs are plain calls already.
         size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in runner.lifts))
         while made < most and hits[0] < REPEATED:
@@ -163,7 +163,7 @@ def _repeat(runner: Runner, evidence: Evidence, settings: Settings) -> int:
                 raise Contradicted(heard.contradiction)
             repeated, made = repeated + heard.repeated, made + size
             hits = [hits[0] + heard.hits[0], hits[1] + heard.hits[1]]
-    except CannotLift as refusal:
+    except CannotSample as refusal:
         raise Contradicted(f"its lift was refused at last: {refusal}") from refusal
     if hits[0] == 0 and made * math.log1p(-min(rate, 0.999)) <= _LEVEL:
         raise Contradicted(f"the event did not happen again in {made:,} lifted runs on d1")
@@ -178,10 +178,8 @@ def _noise(size: int, candidate: Candidate, rng: np.random.Generator) -> SharedN
     return SharedNoise(size) if plan is None else ImportanceNoise(size, plan, rng)
 
 
-def _compare(runner: Runner, settings: Settings) -> Examination:
+def _compare(runner: LiftedSampler, settings: Settings) -> Examination:
     """Plain calls and lifted runs of each input must be indistinguishable."""
-    from refutedp.sampling.lifted import CannotLift
-
     pair = runner.pair
     calls = min(COMPARED, 2 * settings.confirm_runs)
     for side, data in enumerate((pair.d1, pair.d2)):
@@ -192,7 +190,7 @@ def _compare(runner: Runner, settings: Settings) -> Examination:
         rng = np.random.default_rng(child(settings.seed, COMPARE_STREAM, side, 2))
         try:
             lifted = [runner.lifts[side].sample(n, rng) for n in (calls // 2, _LIFTED)]
-        except CannotLift as refusal:
+        except CannotSample as refusal:
             raise Contradicted(f"its lift was refused at last: {refusal}") from refusal
         _require_alike(chosen, lifted[0], tested, lifted[1], f"d{side + 1}")
     return Examination(2 * calls)

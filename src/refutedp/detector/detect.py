@@ -29,7 +29,7 @@ from refutedp.model.origin import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUNDING_STREAM
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import Sampler
 
 OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (500, 2_000)
 """Search and confirmation runs of the small check under the other adjacency: lifted ones, or calls."""
@@ -149,7 +149,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
 class _Tested:
     """A candidate that was confirmed and cross-examined."""
 
-    runner: Runner
+    runner: Sampler
     evidence: Evidence
     examination: Examination | None
     verdict: Verdict
@@ -166,7 +166,7 @@ class _Tested:
 
 
 def _test(
-    candidate: Candidate, runner: Runner, claim: Claim, settings: Settings, report: Callable[[Progress], None]
+    candidate: Candidate, runner: Sampler, claim: Claim, settings: Settings, report: Callable[[Progress], None]
 ) -> _Tested:
     aimed = aim(runner, candidate, claim, settings, report)
     evidence = confirm(aimed.runner, aimed.candidate, claim, settings, report)
@@ -196,7 +196,7 @@ def _float_leak(
         method="allocation",
         stop="early",
     )
-    evidence = confirm(runner.called_plainly(), candidate, claim, brief, report, stream=ROUNDING_STREAM)
+    evidence = confirm(runner.by_plain_calls(), candidate, claim, brief, report, stream=ROUNDING_STREAM)
     convicts = evidence.log_p_value <= math.log(settings.significance)
     return (evidence if convicts else None), evidence.counts.n_x + evidence.counts.n_y
 

@@ -23,9 +23,9 @@ from refutedp.hypothesis.tests import paired as paired
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
-from refutedp.sampling.lifted import CannotLift
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import Plan
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import CannotSample, Sampler
 
 _RUNS_PER_SCORE = 60.0
 _HOPE = 2
@@ -47,14 +47,14 @@ SHARPER = 1.004
 class Aimed:
     """What to confirm, and by which strategy, which is part of the candidate."""
 
-    runner: Runner
+    runner: Sampler
     candidate: Candidate
     runs: int = 0
     """Runs that the pilots took, on both sides."""
 
 
 def aim(
-    runner: Runner,
+    runner: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -62,41 +62,43 @@ def aim(
 ) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
     plain = Aimed(runner, candidate)
-    if not may_weigh(runner, candidate, settings):
+    lifted = _weighable(runner, candidate, settings)
+    if lifted is None:
         return plain
     counted = _Pilots(report)
     try:
-        aimed = plain if any(lift.scattered for lift in runner.lifts) else _aim(plain, claim, settings, counted.done)
-    except CannotLift:
+        aimed = plain if lifted.scattered else _aim(lifted, plain, claim, settings, counted.done)
+    except CannotSample:
         aimed = plain
     return replace(aimed, runs=counted.runs)
 
 
-def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+def _aim(runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
     if settings.goal == "speed" or not is_ratio(claim):
-        return _to_convict(plain, claim, settings, tick)
-    return _to_sharpen(plain, claim, settings, tick) if settings.importance == "always" else plain
+        return _to_convict(runner, plain, claim, settings, tick)
+    return _to_sharpen(runner, plain, claim, settings, tick) if settings.importance == "always" else plain
 
 
-def may_weigh(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
-    """Whether the settings and the mechanism allow it, and importance-sampled noise can speak of the event at all.
+def _weighable(runner: Sampler, candidate: Candidate, settings: Settings) -> LiftedSampler | None:
+    """The sampler, if it and the settings allow to weigh runs, and weighted runs can speak of the event at all.
 
-    It has the distribution of NumPy's noise, not its last digits.
+    Their noise has the distribution of NumPy's, not its last digits.
     """
     allowed = settings.importance != "never" and settings.stop == "early" and settings.method != "fisher"
-    return allowed and runner.way == "lifted" and not reads_digits(candidate.event)
+    return runner if allowed and isinstance(runner, LiftedSampler) and not reads_digits(candidate.event) else None
 
 
-def planned(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
+def planned(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
     """The candidate with a plan, if its strategy wants one; where none can be made, with another strategy."""
     strategy = confirmation_of(candidate)
     if not isinstance(strategy, ImportanceSampled):
         return candidate
-    if not may_weigh(runner, candidate, settings):
+    lifted = _weighable(runner, candidate, settings)
+    if lifted is None:
         return replace(candidate, confirmation=strategy.otherwise)
     try:
-        piloted = pilots(runner, candidate, claim, settings)
-    except CannotLift:
+        piloted = pilots(lifted, candidate, claim, settings)
+    except CannotSample:
         piloted = None
     if piloted is None:
         return replace(candidate, confirmation=strategy.otherwise)
@@ -117,12 +119,14 @@ class _Pilots:
         self._report(Progress("aim", self.runs, max(self.runs, 2 * USUAL_PILOTS * pairs)))
 
 
-def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+def _to_convict(
+    runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> Aimed:
     """Importance-sampled, where plain runs would not convict within the budget, or not soonest, and these would."""
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
-    runner, moved, plan = _moved(plain.runner, plain.candidate, claim, settings, tick)
+    runner, moved, plan = _moved(runner, plain.candidate, claim, settings, tick)
     piloted = pilots(runner, moved, claim, settings, plan, tick)
     if piloted is None:
         return plain
@@ -139,8 +143,8 @@ def _to_convict(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[
 
 
 def _moved(
-    runner: Runner, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
-) -> tuple[Runner, Candidate, Plan]:
+    runner: LiftedSampler, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> tuple[LiftedSampler, Candidate, Plan]:
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
     Besides, a plan to start with. On plain runs chance decides which tail that is and which
@@ -161,9 +165,11 @@ def _moved(
     return runner.swapped(), turned, best.plan
 
 
-def _to_sharpen(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+def _to_sharpen(
+    runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> Aimed:
     """Importance-sampled, if that certifies a larger ratio of a rare event that seems to break the claim."""
-    runner, candidate = plain.runner, plain.candidate
+    candidate = plain.candidate
     told = _scaled(candidate.search, settings.confirm_runs)
     if not _leaves_much(told, claim, settings):
         return plain
@@ -210,7 +216,7 @@ def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
 
 
 def _further(
-    runner: Runner, event: object, found: ImportancePlan, settings: Settings, tick: Callable[[int], None]
+    runner: LiftedSampler, event: object, found: ImportancePlan, settings: Settings, tick: Callable[[int], None]
 ) -> HalfLine | None:
     """A better half-line in the event's own tail, if the event is one and there is a better one."""
     if not isinstance(event, Interval) or (event.low is None) == (event.high is None):

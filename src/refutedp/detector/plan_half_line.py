@@ -17,9 +17,9 @@ from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits
 from refutedp.model.settings import Settings
 from refutedp.model.streams import AIM_STREAM, child
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.paired_runs import values_on
-from refutedp.sampling.runner import Runner
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -58,7 +58,7 @@ class HalfLine:
 
 def aim_at(
     upper: bool,
-    runner: Runner,
+    runner: LiftedSampler,
     event: Interval,
     line: Tangent,
     claim: Claim,
@@ -91,7 +91,7 @@ def aim_at(
 
 def further(
     upper: bool,
-    runner: Runner,
+    runner: LiftedSampler,
     event: Interval,
     line: Tangent,
     plan: Plan,

@@ -23,10 +23,10 @@ from refutedp.model.importance import WeightedHits, weigh_hits
 from refutedp.model.records import Candidate, Event
 from refutedp.model.settings import Settings
 from refutedp.model.streams import PLAN_STREAM, child
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
 from refutedp.sampling.lifted.noise.paired_runs import plain_hits
 from refutedp.sampling.pool.tasks import Task
-from refutedp.sampling.runner import Runner
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -78,7 +78,9 @@ class ImportancePlan:
         """The evidence against a line before the first run."""
         return start_weighted(line, self.pilot, self.line)
 
-    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[WeightedHits]:
+    def task(
+        self, runner: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
+    ) -> Task[WeightedHits]:
         """So many runs of both sides together."""
         return Task(runner.weighted, (event, self.plan, runs // 2, seeds), runner.what)
 
@@ -129,7 +131,7 @@ def _silent(_: int) -> None:
 
 
 def pilots(
-    runner: Runner,
+    runner: LiftedSampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -161,7 +163,7 @@ def pilots(
     return Piloted(plan, line, (next_pilot(MOST_PILOTS), next_pilot(MOST_PILOTS + 1)))
 
 
-def pilot_of(runner: Runner, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
+def pilot_of(runner: LiftedSampler, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
     """A pilot on noise drawn by a plan."""
     rng = np.random.default_rng(seeds)
     noise = ImportanceNoise(size, plan, rng)
@@ -175,7 +177,7 @@ def line_of(candidate: Candidate, claim: Claim) -> Tangent:
     return claim.tangents()[0] if is_ratio(claim) else choose_tangent(claim, *search_rates(candidate.search))
 
 
-def size_of(runner: Runner, settings: Settings) -> int:
+def size_of(runner: LiftedSampler, settings: Settings) -> int:
     """Pairs of runs in a pilot."""
     wanted = max(settings.confirm_runs // 5, SMALLEST_PILOT)
     return min(wanted, PILOT, *(lift.chunk for lift in runner.lifts))

@@ -16,11 +16,11 @@ from refutedp.hypothesis.betting.unpaired_bets import UnpairedProcess, best_stak
 from refutedp.model.claims import Tangent
 from refutedp.model.importance_unpaired import UnpairedHits, weigh_first, weigh_second
 from refutedp.model.records import Event
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import Plan
 from refutedp.sampling.lifted.noise.regions import NoiseRegion, ratios, region_of
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 from refutedp.sampling.pool.tasks import Task
-from refutedp.sampling.runner import Runner
 
 PLAIN = 0.05
 """The part of the runs on d1 that is not importance-sampled."""
@@ -57,7 +57,9 @@ class UnpairedImportancePlan:
         """The evidence against a line before the first run."""
         return start_unpaired(line, self.plan.towards.plain, self.plan.share, self.stake)
 
-    def task(self, runner: Runner, event: Event, runs: int, seeds: np.random.SeedSequence) -> Task[UnpairedHits]:
+    def task(
+        self, runner: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
+    ) -> Task[UnpairedHits]:
         """So many runs of both sides together."""
         return Task(runner.unpaired, (event, self.plan, runs, seeds), runner.what)
 

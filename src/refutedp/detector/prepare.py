@@ -22,10 +22,12 @@ from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import PROOF_STREAM, TRIAL_STREAM, child
-from refutedp.sampling.runner import Runner, Runs, fastest
+from refutedp.sampling.plain import PlainSampler
+from refutedp.sampling.sampler import Runs, Sampler
+from refutedp.sampling.samplers import Samplers, as_written
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted import CannotLift, KnownLifts
+    from refutedp.sampling.lifted import CannotLift
 
 TRIAL_RUNS = 8
 
@@ -35,7 +37,7 @@ class Prepared:
     """Everything search needs: pairs complete with arguments, and how each will be run."""
 
     mechanism: Mechanism
-    runners: tuple[Runner, ...]
+    runners: tuple[Sampler, ...]
     notes: tuple[str, ...]
     calls: int = 0
     """How many runs and calls of the mechanism all this took."""
@@ -62,36 +64,23 @@ def prepare(
         bare = [_as_arrays(pair) for pair in bare]
     filled, found, calls = complete(mechanism, bare, given, settings, report)
     notes += found
-    trial = [Runner(mechanism, pair, "scalar", settings.on_error) for pair in filled]
-    if mechanism.batched:
-        trial = [replace(runner, way="batched") for runner in trial]
+    trial = [as_written(mechanism, pair, settings.on_error) for pair in filled]
     own_data = pairs is not None or inputs is not None
     tried, trials = _trial(trial, own_data=own_data, settings=settings, notes=notes)
-    runners: list[Runner] = []
+    runners: list[Sampler] = []
     refusals: list[CannotLift] = []
-    known = known_lifts(settings)
+    samplers = Samplers(mechanism, settings.on_error, lift=settings.lift)
     for number, runner in enumerate(tried):
-        seeds = child(settings.seed, PROOF_STREAM, number)
-        chosen, refusal = fastest(mechanism, runner.pair, settings.on_error, seeds, lift=settings.lift, known=known)
+        chosen, refusal = samplers.of(runner.pair, child(settings.seed, PROOF_STREAM, number))
         runners.append(chosen)
         refusals += [] if refusal is None else [refusal]
     if any(refusal.wrong for refusal in refusals):
         # A lift that is wrong on one input is not to be trusted on another.
-        runners = [runner.called_plainly() for runner in runners]
+        runners = [runner.by_plain_calls() for runner in runners]
         refusals.sort(key=lambda refusal: not refusal.wrong)
     if refusals:
         notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
-    calls += trials + (0 if known is None else known.calls)
-    return Prepared(mechanism, tuple(runners), tuple(notes), calls)
-
-
-def known_lifts(settings: Settings) -> KnownLifts | None:
-    """What is known of lifts at the beginning; None where nothing may be lifted."""
-    if not settings.lift:
-        return None
-    from refutedp.sampling.lifted import KnownLifts
-
-    return KnownLifts()
+    return Prepared(mechanism, tuple(runners), tuple(notes), calls + trials + samplers.calls)
 
 
 def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,8 +195,8 @@ def _as_arrays(pair: Pair) -> Pair:
 
 
 def _trial(
-    runners: list[Runner], *, own_data: bool, settings: Settings, notes: list[str]
-) -> tuple[list[Runner], int]:
+    runners: list[PlainSampler], *, own_data: bool, settings: Settings, notes: list[str]
+) -> tuple[list[PlainSampler], int]:
     """Run every pair a few times: a mechanism that always fails is an error, not an output; how many runs it took."""
     calls = 2 * TRIAL_RUNS * len(runners)
     tried = [r.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, i)) for i, r in enumerate(runners)]
@@ -239,7 +228,7 @@ def _all_failed(tried: list[Runs]) -> bool:
     return all(group.shape.error for group in _groups(tried))
 
 
-def _explain_failure(runner: Runner, settings: Settings) -> None:
+def _explain_failure(runner: PlainSampler, settings: Settings) -> None:
     name = runner.mechanism.name
     try:
         replace(runner, on_error="raise").run(1, 1, child(settings.seed, TRIAL_STREAM, 0))

@@ -15,7 +15,7 @@ from refutedp.model.outputs import Group, Outputs
 from refutedp.model.records import Candidate
 from refutedp.model.settings import Settings
 from refutedp.model.streams import PROFILE_STREAM, child
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import Sampler
 
 BINS = 40
 MOST_CATEGORIES = 24
@@ -243,12 +243,12 @@ def _holds(part: _Part, value: Any) -> bool:
     return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in wanted)
 
 
-PROFILE_RUNS = {"lifted": 20_000, "batched": 20_000, "scalar": 1_000}
+PROFILE_RUNS, PROFILE_CALLS = 20_000, 1_000
 """Runs a side for the figures of a report; few where each is a Python call."""
 
 
-def profile_runs(runner: Runner, candidate: Candidate, settings: Settings) -> Profile:
+def profile_runs(runner: Sampler, candidate: Candidate, settings: Settings) -> Profile:
     """How the event's feature is spread on both inputs, on runs that serve no other purpose."""
-    runs = min(PROFILE_RUNS[runner.way], settings.confirm_runs)
+    runs = min(PROFILE_CALLS if runner.costs_calls else PROFILE_RUNS, settings.confirm_runs)
     sample = runner.sample(runs, child(settings.seed, PROFILE_STREAM))
     return profile_of(candidate.event, sample.first, sample.second)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import MAIN_STREAM, PILOT_STREAM, child
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.runner import Runner
+from refutedp.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise
@@ -59,15 +59,15 @@ class Found:
     """
 
     candidate: Candidate | None
-    runner: Runner | None
+    runner: Sampler | None
     pairs: int
     events: int
     runs: int
-    rounding: tuple[Candidate, Runner] | None = None
+    rounding: tuple[Candidate, Sampler] | None = None
     promising: frozenset[int] = frozenset()
     noise_free: int = 0
     """Calls without noise, for events that compare with their outputs."""
-    outside: tuple[Candidate, Runner] | None = None
+    outside: tuple[Candidate, Sampler] | None = None
     """What inputs beyond the user's show beyond doubt, where ordinary ones show no such thing."""
     suspected: str = ""
     """What seems to break the claim besides, of inputs beyond the user's; it was not tested."""
@@ -80,7 +80,7 @@ class _Racer:
     """A pair about to run, with the costly features that showed something in the pilot; None before it."""
 
     number: int
-    runner: Runner
+    runner: Sampler
     subtle: tuple[Feature, ...] | None = None
 
 
@@ -89,7 +89,7 @@ class _Looked:
     """A pair with its best events after a round; after the pilot, also the best one about rounding."""
 
     number: int
-    runner: Runner
+    runner: Sampler
     runs: int
     """On either side."""
     search: Search
@@ -226,7 +226,7 @@ def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
     return finalists
 
 
-def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Runner] | None:
+def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Sampler] | None:
     ordinary = [one for one in looked if not one.runner.pair.outside] or looked
     seen = [(one, one.rounding) for one in ordinary if one.rounding is not None]
     if not seen:
@@ -238,7 +238,7 @@ def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidat
     return candidate, _oriented(one.runner, best)
 
 
-def _oriented(runner: Runner, scored: Scored) -> Runner:
+def _oriented(runner: Sampler, scored: Scored) -> Sampler:
     return runner.swapped() if scored.swapped else runner
 
 
@@ -289,12 +289,12 @@ class _Round:
         places = {racer.number: place for place, racer in enumerate(racing)}
         return sorted(looked, key=lambda one: places[one.number])
 
-    def candidate(self, runner: Runner, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
+    def candidate(self, runner: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = runner.pair.swapped() if scored.swapped else runner.pair
         counts = Counts(scored.x, scored.y, n, n)
         if is_ratio(self.claim):
-            if latest is not None and runner.way == "lifted" and pays_here(latest, self.settings):
+            if latest is not None and runner.shares_noise and pays_here(latest, self.settings):
                 return Candidate(pair, scored.event, Paired(), scored.score, latest)
             share = 0.5 if self.settings.method == "fisher" else best_share(scored.score)
             return Candidate(pair, scored.event, Allocation(share), scored.score, counts)
@@ -343,7 +343,7 @@ class _Round:
 
 
 def search_pair(
-    runner: Runner,
+    runner: Sampler,
     n: int,
     seeds: np.random.SeedSequence,
     pairs: int,
@@ -369,7 +369,7 @@ def search_pair(
         strict=True,
     )
     scorer = scorer.with_runs(runs.first.size)
-    if runner.way == "lifted" and settings.paired and settings.method != "fisher":
+    if runner.shares_noise and settings.paired and settings.method != "fisher":
         scorer = scorer.with_pairs()
     least = 0.0
     if settings.rarity is not None:

@@ -23,7 +23,7 @@ from refutedp.model.records import Counts
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUND_STREAM, child
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.runner import CHUNK, Runner, chunk_sizes
+from refutedp.sampling.sampler import Sampler, chunk_sizes
 
 ROUNDS = ((6, 1), (2, 2))
 """How many pairs are in each round, and on how many fresh runs in units of the search runs."""
@@ -48,7 +48,7 @@ class Finalist:
     """A pair with its contenders."""
 
     number: int
-    runner: Runner
+    runner: Sampler
     contenders: tuple[Contender, ...]
 
     @property
@@ -61,7 +61,7 @@ class Finalist:
 class Winner:
     """The event that won, with its hits in search and those in the last round, and the runs of all rounds."""
 
-    runner: Runner
+    runner: Sampler
     event: Scored
     counts: Counts
     all_runs: int
@@ -150,9 +150,9 @@ class Rounds:
 def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:
     """The runs of one pair: one task if they are lifted, else several, for as many cores."""
     events = tuple(contender.found.event for contender in one.contenders)
-    if one.runner.way == "lifted":
+    if one.runner.shares_noise:
         return [Task(one.runner.paired, (events, runs, seeds), one.runner.what)]
-    sizes = chunk_sizes(runs, CHUNK[one.runner.way])
+    sizes = chunk_sizes(runs, one.runner.chunk)
     return [
         Task(one.runner.paired, (events, size, part), one.runner.what)
         for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)

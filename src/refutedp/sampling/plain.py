@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,16 +13,47 @@ from refutedp.model.datasets import one_line
 from refutedp.model.errors import MechanismError
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Array, Group, Outputs, compress, merge
+from refutedp.model.records import Pair
 from refutedp.model.streams import seeded_globals
 from refutedp.sampling.encode import Raised, encode, shape_of
-
-OnError: TypeAlias = Literal["output", "raise"]
+from refutedp.sampling.sampler import OnError, Runs, Sampler
 
 TURNS = 8
 """How often the inputs take turns in one chunk of a batched function."""
 LEAST_BATCH = 1000
 """Runs of a stretch in which both have their turn."""
 _IMMUTABLE = (bool, int, float, str, bytes, type(None))
+
+
+@dataclass(frozen=True)
+class PlainSampler(Sampler):
+    """One call a run, the two inputs in random order."""
+
+    mechanism: Mechanism
+    pair: Pair
+    on_error: OnError = "output"
+
+    chunk = 5_000
+    costs_calls = True
+
+    def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
+        """n1 calls on d1 and n2 on d2."""
+        order = np.repeat(np.array([0, 1]), [n1, n2])
+        shuffle, runs = seeds.spawn(2)
+        np.random.default_rng(shuffle).shuffle(order)
+        inputs = (self.pair.d1, self.pair.d2)
+        return Runs(*run_plain(self.mechanism, inputs, self.pair.arguments, order, runs, self.on_error))
+
+    def swapped(self) -> Self:
+        """The sampler of the swapped pair."""
+        return replace(self, pair=self.pair.swapped())
+
+
+class BatchedSampler(PlainSampler):
+    """One call of the author's batched function for many runs, the two inputs in turns."""
+
+    chunk = 100_000
+    costs_calls = False
 
 
 def run_plain(

@@ -11,10 +11,10 @@ from refutedp.model.mechanism import describe
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Pair
 from refutedp.sampling.lifted import CommonNoise, Lift, sample_paired
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.common_noise import MOST_KEPT, RECENT
 from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.shared_noise import Key
-from refutedp.sampling.runner import Runner
 
 LAPLACE = DISTRIBUTIONS["laplace"]
 
@@ -82,7 +82,7 @@ def test_a_pair_does_not_depend_on_the_pairs_before_it():
     mechanism, seeds = describe(first_above), np.random.SeedSequence(5)
 
     def tally(shared, pair):
-        runs = Runner(mechanism, pair, "lifted").sample(4000, np.random.SeedSequence(5), shared)
+        runs = LiftedSampler(mechanism, pair).sample(4000, np.random.SeedSequence(5), shared)
         return [
             sorted(zip(g.columns[0].tolist(), [] if g.weights is None else g.weights.tolist(), strict=False))
             for side in (runs.first, runs.second)

@@ -15,8 +15,8 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
-from refutedp.sampling.runner import Runner
 
 
 def rare_text(data, rng):
@@ -66,7 +66,7 @@ def test_a_path_that_cannot_be_lifted_does_not_become_rarer():
         u = rng.random()
         return len(f"{u:.6f}") > 0 if u < chance else False
 
-    runner = Runner(describe(told), Pair([0], [1], "given"), "lifted")
+    runner = LiftedSampler(describe(told), Pair([0], [1], "given"))
     hits = sum(
         runner.paired((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
     )

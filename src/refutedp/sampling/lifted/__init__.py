@@ -1,6 +1,7 @@
 """Lifted execution: call a plain mechanism once with columns for draws, and get thousands of runs."""
 
 from refutedp.sampling.lifted.lift import Lift, prove_lift, sample_lifted
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.common_noise import CommonNoise
 from refutedp.sampling.lifted.noise.paired_runs import hit_alone, hit_paired, hit_weighted, sample_paired
 from refutedp.sampling.lifted.noise.unpaired import hit_unpaired
@@ -12,6 +13,7 @@ __all__ = [
     "CommonNoise",
     "KnownLifts",
     "Lift",
+    "LiftedSampler",
     "hit_alone",
     "hit_paired",
     "hit_unpaired",

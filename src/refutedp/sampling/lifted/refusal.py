@@ -9,11 +9,13 @@ from types import CodeType, FrameType
 
 import numpy as np
 
+from refutedp.sampling.sampler import CannotSample
+
 _OURS = str(Path(__file__).parent) + os.sep
 _NUMPY = str(Path(np.__file__).parent) + os.sep
 
 
-class CannotLift(Exception):
+class CannotLift(CannotSample):
     """The mechanism cannot be run on columns; the text is one sentence that says why, and where when known.
 
     >>> str(CannotLift("it formats a drawn value as text"))
