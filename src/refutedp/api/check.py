@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from refutedp.api.progress import reporting
-from refutedp.detector.detect import Request, detect, tell_other_adjacency
+from refutedp.detector.detect import detect, tell_other_adjacency
+from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.claim_test import is_ratio, log_p_value
 from refutedp.hypothesis.power import can_ever_convict

@@ -12,7 +12,7 @@ from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import weigh
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
-from refutedp.detector.prepare import Prepared, prepare
+from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Point, Sweep
 from refutedp.hypothesis.claim_scoring import RatioClaimScorer
@@ -20,7 +20,7 @@ from refutedp.hypothesis.tests import ratio
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import PureDP, positive_number
 from refutedp.model.errors import UsageError
-from refutedp.model.mechanism import Mechanism, describe
+from refutedp.model.mechanism import describe
 from refutedp.model.origin import origin_of
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
@@ -64,7 +64,8 @@ def sweep(
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
 
         def curves(searched: Settings) -> list[_Curve]:
-            return _curves(described, claims, tests, (adjacency, args, pairs, inputs), searched, report)
+            request = Request(described, PureDP(claims[0]), adjacency, args, pairs, inputs)
+            return _curves(request, claims, tests, searched, report)
 
         notes: tuple[str, ...] = ()
         try:
@@ -83,22 +84,21 @@ def sweep(
 
 
 def _curves(
-    mechanism: Mechanism,
-    claims: Sequence[float],
+    request: Request,
+    claimed: Sequence[float],
     tests: Sequence[float],
-    data: tuple[Adjacency, Mapping[str, Any] | None, Sequence[Any] | None, Any],
     settings: Settings,
     report: Callable[[Progress], None],
 ) -> list[_Curve]:
     """One curve a claimed epsilon, from the largest on, for little noise shows best which pairs have a chance."""
-    adjacency, args, pairs, inputs = data
     curves: dict[int, _Curve] = {}
     promising: dict[tuple[Any, ...], frozenset[int]] = {}
     noise: NoiseByStream = {}
-    for place in sorted(range(len(claims)), key=lambda place: -claims[place]):
-        claim = PureDP(claims[place])
-        prepared = prepare(mechanism, claim, adjacency, args, pairs, inputs, settings, report)
-        inputs_tried = tuple((runner.pair.category, runner.length) for runner in prepared.runners)
+    claims = [PureDP(one) for one in claimed]
+    for place in sorted(range(len(claims)), key=lambda place: -claims[place].epsilon):
+        claim = claims[place]
+        prepared = Prepared(replace(request, claim=claim), settings, report)
+        inputs_tried = tuple((one.pair.category, one.length) for one in prepared.samplers)
         known = promising.get(inputs_tried, frozenset())
         found = search(prepared, claim, RatioClaimScorer(claim.epsilon), settings, report, known, noise)
         promising[inputs_tried] = known | found.promising
@@ -135,7 +135,7 @@ def _curve(
     heard = cross_examine(found.runner, points[0].evidence, PureDP(tests[0]), settings, report)
     other = prepared.calls + found.noise_free + (0 if heard is None else heard.calls)
     effort = Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs, other)
-    return _Curve(tuple(points), effort, prepared.notes)
+    return _Curve(tuple(points), effort, tuple(prepared.notes))
 
 
 def _list(name: str, values: Any) -> list[Any]:

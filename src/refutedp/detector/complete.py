@@ -1,12 +1,14 @@
-"""The arguments of every pair: what the user gave, and what symbolic execution finds for the rest."""
+"""The arguments of every pair: what the user gave, what the claim says, and what symbolic execution finds."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from refutedp.inputs.arguments import Between, FoundArguments, OneOf, find_arguments
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
 from refutedp.model.records import Pair
@@ -15,6 +17,53 @@ from refutedp.sampling.pool.tasks import Pool, Task
 
 CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
 """Numbers of claims besides epsilon, which are handed to parameters of these names."""
+
+
+def given_arguments(mechanism: Mechanism, claim: Claim, args: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the user gave, and the claim's own numbers for the parameters that are called like them."""
+    given = _check_arguments(mechanism, args)
+    return {**given, **_from_claim(mechanism, claim, given)}
+
+
+def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The claim's own numbers, for the parameters of the mechanism that are called like them."""
+    names = {option.name: option.name for option in mechanism.options if option.required}
+    if mechanism.epsilon is not None:
+        names["epsilon"] = mechanism.epsilon
+    missing = [name for name in names if name in ("delta", "rho", "mu") and name not in given]
+    lacking = [name for name in missing if getattr(claim, name, None) is None]
+    if lacking:
+        raise UsageError(
+            f"{mechanism.name}() needs '{lacking[0]}', which the claim {claim} does not have: "
+            f'give it with args={{"{lacking[0]}": ...}}, or a claim that has it'
+        )
+    bound = getattr(mechanism.function, "keywords", {}) if isinstance(mechanism.function, functools.partial) else {}
+    found = {}
+    for number in ("epsilon", *CLAIMED_NUMBERS):
+        name, value = names.get(number), getattr(claim, number, None)
+        if name is not None and name not in given and value is not None:
+            if bound.get(name, value) != value:
+                raise UsageError(
+                    f"functools.partial binds {name}={bound[name]!r}, and the claim says {value!r}: "
+                    f'claim what is bound, or say which is meant with args={{"{name}": ...}}'
+                )
+            found[name] = value
+    return found
+
+
+def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> dict[str, Any]:
+    if args is None:
+        return {}
+    if not isinstance(args, Mapping):
+        raise UsageError(f'args={args!r} must be a dict of argument names to values, such as {{"threshold": 1}}')
+    names = [option.name for option in mechanism.options]
+    if mechanism.epsilon is not None:
+        names.append(mechanism.epsilon)
+    for name in args:
+        if name not in names and not mechanism.open:
+            known = f"it takes {', '.join(names)}" if names else "it takes no arguments beside its data"
+            raise UsageError(f"args has '{name}', which {mechanism.name}() does not take: {known}")
+    return dict(args)
 
 
 def complete(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,15 +15,14 @@ from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note, float_leak_note, other_adjacency_note, outside_note
 from refutedp.detector.plan import aim
-from refutedp.detector.prepare import Prepared, prepare
+from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Result, Verdict
 from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_scoring import scorer_for
-from refutedp.model.adjacency import ONE_DIFFERS, Adjacency
+from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import Claim
-from refutedp.model.mechanism import Mechanism
 from refutedp.model.origin import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
 from refutedp.model.settings import Progress, Settings
@@ -37,20 +35,6 @@ ROUNDING_CALLS = 4_000
 """Calls a side, at most, to confirm a leak through rounding, which is blatant when it is there."""
 ROUNDING_LEVEL = 1e-9
 """Such calls go on until they are as sure as this: a few more make a better note."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be checked."""
-
-    mechanism: Mechanism
-    claim: Claim
-    adjacency: Adjacency
-    args: Mapping[str, Any] | None
-    pairs: Sequence[Any] | None
-    inputs: Any
-    notes: tuple[str, ...]
-    started: float
 
 
 def detect(request: Request, settings: Settings, report: Callable[[Progress], None]) -> Result:
@@ -89,8 +73,8 @@ def tell_other_adjacency(result: Result, request: Request, report: Callable[[Pro
 def _detect_once(request: Request, settings: Settings, report: Callable[[Progress], None]) -> Result:
     """The paper's loop, once; raises `Contradicted` if the function itself contradicts what lifted runs said."""
     described, claim, adjacency = request.mechanism, request.claim, request.adjacency
-    prepared = prepare(described, claim, adjacency, request.args, request.pairs, request.inputs, settings, report)
-    settings, prepared = _within_time(prepared, claim, settings, request.started)
+    prepared = Prepared(request, settings, report)
+    settings = _within_time(prepared, claim, settings, request.started)
     found = search(prepared, claim, scorer_for(claim, settings.search_runs), settings, report)
     result = Result(
         verdict=Verdict.INCONCLUSIVE,
@@ -201,12 +185,13 @@ def _float_leak(
     return (evidence if convicts else None), evidence.counts.n_x + evidence.counts.n_y
 
 
-def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> tuple[Settings, Prepared]:
+def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> Settings:
     """As many runs as the time limit allows, if there is one, and a note of what they could not see."""
     if settings.time_limit is None:
-        return settings, prepared
-    seconds, runs = seconds_per_run(prepared.runners, settings, settings.time_limit)
+        return settings
+    seconds, runs = seconds_per_run(prepared.samplers, settings, settings.time_limit)
     epsilon = float(getattr(claim, "epsilon", 1.0))
-    plan, note = fit(settings, epsilon, len(prepared.runners), seconds, time.monotonic() - started)
-    notes = (*prepared.notes, note) if note else prepared.notes
-    return plan, replace(prepared, notes=notes, calls=prepared.calls + runs)
+    plan, note = fit(settings, epsilon, len(prepared.samplers), seconds, time.monotonic() - started)
+    prepared.notes += [note] if note else []
+    prepared.calls += runs
+    return plan

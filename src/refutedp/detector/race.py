@@ -24,6 +24,7 @@ from refutedp.events.sameness import nearly_all
 from refutedp.hypothesis.claim_scoring import LineScorer, RatioClaimScorer, share_for
 from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
 from refutedp.hypothesis.pace import pace
+from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
 from refutedp.model.records import Candidate, Counts
@@ -120,10 +121,14 @@ def search(
     `promising` are the pairs that had a chance when the same pairs were searched for another claim: if there are
     any, of the others only those race on that do well in the pilot. `noise` is what that search was made on.
     """
-    everyone = [_Racer(number, runner) for number, runner in enumerate(prepared.runners)]
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
-    look = _Round(claim, scorer, settings, len(everyone), report, {} if noise is None else noise)
-    looked = look("pilot", everyone, pilot_runs, PILOT_STREAM)
+    look = _Round(claim, scorer, settings, prepared, report, {} if noise is None else noise)
+    looked: list[_Looked] = []
+    fresh: Sequence[Sampler] = prepared.samplers
+    while fresh:
+        racing = [_Racer(len(looked) + number, sampler) for number, sampler in enumerate(fresh)]
+        looked += look("pilot", racing, pilot_runs, PILOT_STREAM)
+        fresh = prepared.more([Seen(one.runner.pair, one.score) for one in looked])
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
     noise_free = sum(one.noise_free for one in looked)
@@ -145,7 +150,7 @@ def search(
     found = Found(
         None,
         None,
-        len(everyone),
+        len(prepared.samplers),
         events,
         runs,
         rounding,
@@ -249,7 +254,7 @@ class _Round:
     claim: Claim
     scorer: ClaimScorer
     settings: Settings
-    pairs: int
+    prepared: Prepared
     report: Callable[[Progress], None]
     noise: NoiseByStream
 
@@ -265,7 +270,7 @@ class _Round:
                     racer.runner,
                     runs,
                     child(self.settings.seed, stream, racer.number),
-                    self.pairs,
+                    len(self.prepared.samplers),
                     self.claim,
                     self.scorer,
                     self.settings,

@@ -1,4 +1,4 @@
-"""`inputs=`: one data set, several, or a Hypothesis strategy of them; and the pairs around them."""
+"""What the user gives: pairs as they are, or data sets (or a Hypothesis strategy of them) and the pairs around."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from refutedp.inputs.neighbours import Derived, record_neighbours
 from refutedp.inputs.query_answers import query_neighbours
-from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, Replace, require_adjacent
 from refutedp.model.datasets import container_of, one_line
 from refutedp.model.errors import UsageError
+from refutedp.model.records import Pair
 
 _REMEDY = (
     "give a list of records, a NumPy array, a pandas or Polars DataFrame, a list of such data sets, "
@@ -75,7 +78,37 @@ def _require_data(data: Any, told: str, *, numbers: bool) -> None:
         raise UsageError(f"{told}, a {type(data).__name__}, which is no data set: {_REMEDY}")
 
 
-def require_one_source(pairs: Sequence[Any] | None, inputs: Any) -> None:
-    """Refuse pairs beside inputs: pairs are tried as they are, and inputs ask for pairs to be made."""
-    if pairs is not None and inputs is not None:
-        raise UsageError("pairs= and inputs= were both given: give the pairs, or the inputs to derive pairs from")
+def given_pairs(adjacency: Adjacency, pairs: Any) -> list[Pair]:
+    """`pairs=`: the user's pairs, which must be adjacent and differ; every refusal is one sentence."""
+    if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Sequence) or not pairs:
+        raise UsageError(f"pairs={pairs!r} must be a list of (d1, d2), such as [([1, 1], [1, 2])]")
+    made = []
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, Pair):
+            d1, d2 = pair.d1, pair.d2
+        elif isinstance(pair, Sequence) and not isinstance(pair, (str, bytes)) and len(pair) == 2:
+            d1, d2 = pair
+        else:
+            raise UsageError(f"pairs[{number}]={one_line(pair)} must be a tuple (d1, d2) of two adjacent inputs")
+        if not isinstance(adjacency, AddRemove | Replace) and (_is_empty(d1) or _is_empty(d2)):
+            raise UsageError(f"pairs[{number}] holds empty data: give inputs with at least one query")
+        if _same(d1, d2):
+            raise UsageError(f"pairs[{number}] holds the same input twice, {one_line(d1)}: nothing could differ")
+        require_adjacent(adjacency, d1, d2, number)
+        made.append(Pair(d1, d2, "given"))
+    return made
+
+
+def _same(d1: Any, d2: Any) -> bool:
+    if type(d1) is not type(d2):
+        return False
+    if isinstance(d1, np.ndarray):
+        return d1.dtype == d2.dtype and np.array_equal(d1, d2)
+    return bool(d1.equals(d2)) if hasattr(d1, "equals") else repr(d1) == repr(d2)
+
+
+def _is_empty(data: Any) -> bool:
+    try:
+        return len(data) == 0
+    except TypeError:
+        return False

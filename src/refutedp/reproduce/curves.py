@@ -12,7 +12,7 @@ import msgspec
 
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import Allocation, weigh
-from refutedp.detector.prepare import prepare
+from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import search
 from refutedp.hypothesis.claim_scoring import RatioClaimScorer
 from refutedp.hypothesis.tests import fisher, ratio
@@ -81,7 +81,7 @@ def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Pro
     mechanism = describe(built_in.function)
     with engine_running("local", None):
         start = time.perf_counter()
-        prepared = prepare(mechanism, claim, adjacency, None, None, None, settings, report)
+        prepared = Prepared(Request(mechanism, claim, adjacency), settings, report)
         prepared_at = time.perf_counter()
         found = search(prepared, claim, RatioClaimScorer(plan.claimed), settings, report)
         if found.candidate is None or found.runner is None:
