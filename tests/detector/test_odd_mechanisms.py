@@ -18,12 +18,14 @@ from refutedp import (
     MechanismError,
     OneDiffers,
     RefuteDPError,
+    Settings,
     UnsupportedOutputError,
     UsageError,
     Verdict,
     check,
     load,
 )
+from refutedp.cli.options import SearchRuns
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
 ONE = {"pairs": [([1], [2])], **SMALL}
@@ -104,6 +106,16 @@ def test_every_call_of_the_function_is_counted(noise, keywords):
     counted_runs = effort.search_runs + effort.confirm_runs + effort.other_runs
     # Attempts at a lift are counted, too: at most one a pair.
     assert calls <= counted_runs <= calls + 2 * effort.pairs
+
+
+def test_search_runs_are_what_every_description_says():
+    def plain(queries, epsilon, rng):
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+    # Per side: pilot and main round are one unit of `search_runs`; the two rounds on top are one and two more.
+    assert check(plain, epsilon=1.0, lift=False, **ONE).effort.search_runs == 2 * (1 + 1 + 2) * SMALL["search_runs"]
+    for description in (Settings.__doc__, SearchRuns.__metadata__[0].help):
+        assert "come on top" in " ".join(description.split())
 
 
 def test_many_lengths_are_looked_at_by_a_few_features():

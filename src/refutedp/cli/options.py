@@ -109,7 +109,9 @@ Lengths = Annotated[
     list[int] | None,
     typer.Option("--length", help="Length of inputs to try; repeat it.  [default: 1, 5 and 10]", show_default=False),
 ]
-SearchRuns = Annotated[int, typer.Option(help="Search runs per pair and side.")]
+SearchRuns = Annotated[
+    int, typer.Option(help="Search runs per pair and side; further rounds of the best few come on top.")
+]
 ConfirmRuns = Annotated[int, typer.Option(help="Fresh runs per side for the verdict.")]
 Significance = Annotated[float, typer.Option(help="Largest p-value that counts as a violation.")]
 Method = Annotated[MethodName, typer.Option(help="The exact test, or the paper's.")]
