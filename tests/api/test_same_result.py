@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import sysconfig
+import time
 import uuid
 from pathlib import Path
 
 import pytest
+
+from refutedp import check, load_mechanism
 
 SOURCE = """
 def decide(value, threshold):
@@ -66,21 +70,33 @@ def expected(folder):
     return saved(folder, "mechanism.py:sparse")
 
 
-def test_installed_code_is_treated_like_a_file(folder, expected):
+@pytest.fixture(scope="module")
+def installed():
+    """A reference to the same mechanism in an installed package."""
     package = Path(sysconfig.get_path("purelib")) / f"installed_{uuid.uuid4().hex}"
     package.mkdir()
     try:
         (package / "__init__.py").write_text("")
         (package / "mechanism.py").write_text(SOURCE)
-        assert saved(folder, f"{package.name}.mechanism:sparse") == expected
+        yield f"{package.name}.mechanism:sparse"
     finally:
         for file in sorted(package.rglob("*"), reverse=True):
             file.unlink() if file.is_file() else file.rmdir()
         package.rmdir()
 
 
+def test_installed_code_is_treated_like_a_file(folder, expected, installed):
+    assert saved(folder, installed) == expected
+
+
 def test_what_was_checked_before_does_not_matter(folder, expected):
     assert saved(folder, "mechanism.py:sparse", before=OTHER) == expected
+
+
+def test_the_same_code_checked_before_from_elsewhere_does_not_matter(folder, expected, installed):
+    # Code objects of both places are equal, so a cache that is asked about one may answer for the other.
+    before = CHECK.format(reference=installed, jobs=1, path=str(folder / "before.json"))
+    assert saved(folder, "mechanism.py:sparse", before=before) == expected
 
 
 def test_two_cores_and_the_order_of_sets_do_not_matter(folder, expected):
@@ -95,6 +111,16 @@ def test_load_does_not_matter(folder, expected):
         for process in busy:
             process.kill()
             process.wait()
+
+
+def test_a_clock_that_races_does_not_matter(folder, monkeypatch):
+    """On a busy machine more seconds pass between two steps; no limit of the search for arguments is in seconds."""
+    function = load_mechanism(f"{folder / 'mechanism.py'}:sparse")
+    budgets = {"epsilon": 0.7, "lengths": 5, "search_runs": 1_000, "confirm_runs": 2_000}
+    result = check(function, **budgets)
+    seconds = itertools.count(time.monotonic(), 0.1)
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    assert check(function, **budgets) == result
 
 
 def test_arguments_were_found_and_the_event_is_not_trivial(expected):

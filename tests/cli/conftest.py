@@ -35,6 +35,24 @@ FILES = {
             truth = queries[0] >= 1
             return truth if rng.random() < 0.65 else not truth
     """,
+    "vacuous.py": """
+        class Spent:
+            answers = 50
+
+            def __call__(self, queries, epsilon, rng):
+                self.answers -= 1
+                if self.answers < 0:
+                    raise LookupError("the budget is spent")
+                return queries[0] + rng.laplace(scale=1 / epsilon)
+
+        def constant(queries, epsilon, rng):
+            return 3
+
+        def nearly_constant(queries, epsilon, rng):
+            return bool(rng.random() < 1e-5)
+
+        spent = Spent()
+    """,
     "pkg/__init__.py": "",
     "pkg/helpers.py": "SCALE = 0.1\n",
     "pkg/release.py": """

@@ -47,6 +47,21 @@ def test_inconclusive_exits_with_3(run):
     assert done.stdout.startswith("inconclusive: toss")
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("constant", "the output = 3"),
+        ("nearly_constant", "the output = False"),
+        ("spent", "the mechanism raises LookupError"),
+    ],
+)
+def test_a_check_that_tested_nothing_is_not_green_and_says_why(run_here, name, says):
+    done = run_here("check", f"vacuous.py:{name}", "--epsilon", "1", *SMALL)
+    assert done.returncode == 3
+    assert "nothing was tested" in done.stdout.splitlines()[0]
+    assert says in done.stdout.splitlines()[0]
+
+
 def test_json_on_standard_output_is_json_alone(run):
     done = run("check", "talkative.py:chatty", "--epsilon", "0.5", "--json", "-", *SMALL)
     assert json.loads(done.stdout)["verdict"] == "violation"

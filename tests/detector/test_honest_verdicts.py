@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,26 @@ def test_the_exception_that_nearly_every_run_raises_is_named():
     assert "raises LookupError" in str(result).splitlines()[0]
 
 
+class Spent:
+    """Answers as often as its budget allows, which is less than a search asks, and fails from then on."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def __call__(self, queries, epsilon, rng):
+        self.answers -= 1
+        if self.answers < 0:
+            raise LookupError("the budget is spent")
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+
+def test_a_mechanism_that_fails_once_its_budget_is_spent_is_not_cleared():
+    result = check(Spent(200), epsilon=1.0, **SMALL)
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "nothing was tested" in str(result).splitlines()[0]
+    assert "raises LookupError" in str(result).splitlines()[0]
+
+
 def test_outputs_that_vary_are_tested():
     result = check(lambda queries, epsilon, rng: rng.random() < 0.01, epsilon=1.0, **SMALL)
     assert result.verdict is Verdict.NOT_FOUND
@@ -94,6 +116,32 @@ def test_what_only_inputs_beyond_the_users_show_is_told_as_such():
     assert (
         check(clamped_sum, epsilon=1.0, adjacency=AddRemove([0.25, 1.0], odd=False), **SMALL).counterexample is None
     )
+
+
+def tells(of):
+    """Private, but for what it says of inputs that the user did not give."""
+
+    def mechanism(data, epsilon, rng):
+        if of(data):
+            return "unexpected"
+        return sum(min(max(x, 0.0), 1.0) for x in data) + rng.laplace(scale=1 / epsilon)
+
+    return mechanism
+
+
+@pytest.mark.parametrize(
+    ("of", "records", "named"),
+    [
+        (lambda data: any(x != x for x in data), [0.25, 1.0], "nan"),
+        (lambda data: math.inf in data, [0.25, 1.0], "inf"),
+        (lambda data: -math.inf in data, [0.25, 1.0], "-inf"),
+        (lambda data: 99 in data, list(range(10)), "99"),
+        (lambda data: len(data) == 0, [0.25, 1.0], "the empty data set"),
+    ],
+)
+def test_every_input_beyond_the_users_is_named_in_the_first_line(of, records, named):
+    result = check(tells(of), epsilon=1.0, adjacency=AddRemove(records), **SMALL)
+    assert f"on inputs beyond those you gave ({named})" in str(result).splitlines()[0]
 
 
 def test_the_ordinary_counterexample_comes_first():

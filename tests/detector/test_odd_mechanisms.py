@@ -84,12 +84,13 @@ def test_a_closure_that_cannot_be_sent_is_named_with_the_reason():
         check(guarded, epsilon=1.0, jobs=2, lift=False, **SMALL)
 
 
-def test_a_tradeoff_function_is_refuted_on_plain_calls():
+@pytest.mark.parametrize("lift", [True, False])
+def test_a_tradeoff_function_is_refuted_on_lifted_runs_and_on_plain_calls(lift):
     def half_the_noise(queries):
         return queries[0] + np.random.laplace(scale=0.5)
 
     claim = FDP(lambda a: max(0.0, 1 - math.e * a, (1 - a) / math.e))
-    assert check(half_the_noise, claim, **ONE, seed=1).verdict is Verdict.VIOLATION
+    assert check(half_the_noise, claim, lift=lift, **ONE, seed=1).verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.4])

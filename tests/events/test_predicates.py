@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refutedp.events.features.basic import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
-from refutedp.events.features.leaks import Residue
+from refutedp.events.features.leaks import NO_LAST_DIGIT, LastDigit, Residue
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
@@ -108,6 +108,11 @@ def test_events_survive_json_as_the_same_predicate(event):
     [
         (Equals(Value((2,)), True), "output[2] = True"),
         (Equals(Type(), "raises ValueError"), "the mechanism raises ValueError"),
+        (Equals(Type(), "int"), "the output is an int"),
+        (Equals(Type(), "bool"), "the output is a bool"),
+        (Interval(LastDigit(), NO_LAST_DIGIT, None), "the output is zero or not finite"),
+        (Interval(LastDigit(), None, NO_LAST_DIGIT), "the output is finite and not zero"),
+        (Interval(LastDigit(), -3, None), "the output is a multiple of 2^-3"),
         (Equals(Special((1,)), "nan"), "output[1] is nan"),
         (Interval(Value(), 0.25, None), "the output >= 0.25"),
         (Interval(Value(), 0.0, 5e-324), "the output = 0"),

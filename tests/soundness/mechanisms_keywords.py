@@ -33,6 +33,21 @@ def single_precision_on_one_input_only(data, rng):
 
 
 @private(RESPONSE, BITS)
+def buffer_on_one_input_only(data, rng):
+    first = rng.random() < 0.5
+    coin = rng.random(out=np.zeros(1))[0] if data[0] else rng.random()
+    return bool(first), bool(data[0]) == bool(coin < 0.75)
+
+
+@private(RESPONSE, BITS)
+def inversion_on_one_input_only(data, rng):
+    # An exponential variable exceeds log(4/3) with probability 3/4, by either algorithm.
+    first = rng.random() < 0.5
+    coin = rng.standard_exponential(method="inv") if data[0] else rng.standard_exponential()
+    return bool(first), bool(data[0]) == bool(coin > math.log(4 / 3))
+
+
+@private(RESPONSE, BITS)
 def coin_written_to_a_buffer(data, rng):
     buffer = np.zeros(2)
     rng.random(out=buffer)

@@ -109,9 +109,17 @@ EXTRA = {
         *("2, np.float64, None",),
     ),
     "standard_normal": ("2, dtype=np.float32", "dtype=float", "out=np.zeros(2)"),
-    "standard_exponential": ("method='inv'", "2, method='zig'", "dtype=np.float32"),
+    "standard_exponential": ("method='inv'", "2, method='zig'", "dtype=np.float32", "out=np.zeros(2)"),
     "standard_gamma": ("2.0, dtype=np.float32", "2.0, dtype=float", "2.0, out=np.zeros(1)"),
     "randrange": ("5", "1, 9, 2", "0", "5.0", "10, 5"),
+    "permuted": ("[1, 2, 3], axis=0", "[1, 2, 3], out=np.zeros(3, dtype=int)"),
+    "shuffle": ("[1, 2, 3], axis=0",),
+    "multivariate_hypergeometric": ("[2, 3], 2, method='count'",),
+    "multivariate_normal": (
+        *("[0.5], [[1.0]], method='cholesky'", "[0.5], [[1.0]], check_valid='raise'", "[0.5], [[1.0]], tol=1e-6"),
+    ),
+    "choices": ("[1, 2], k=2", "[1, 2], cum_weights=[1, 3]"),
+    "sample": ("[1, 2], k=1, counts=[2, 1]",),
     "rand": ("", "2", "2, 3"),
     "randn": ("", "2", "2, 3"),
 }
@@ -143,17 +151,7 @@ def calls(prefix, owner):
             for size in SIZES:
                 yield f"{prefix}.{name}({given}, size={size})".replace("(, ", "(")
         for parameter in taken:
-            if parameter.name in (
-                "size",
-                "dtype",
-                "out",
-                "axis",
-                "shuffle",
-                "replace",
-                "method",
-                "check_valid",
-                "tol",
-            ):
+            if parameter.name in OTHERS:
                 continue
             others = [p for p in needed if p != parameter.name]
             rest = ", ".join(f"{other}={PLACES.get(other, '1.5')}" for other in others)
@@ -251,6 +249,22 @@ ORDINARY = (
     *("rng.choice([1, 2])", "rng.permutation(3)", "np.random.laplace(1.0)", "np.random.choice(3)"),
     *("random.gauss(0, 1)", "random.choice('ab')"),
 )
+
+
+@pytest.mark.parametrize(
+    ("prefix", "owner"),
+    [("rng", np.random.Generator), ("np.random", np.random.RandomState), ("random", random.Random)],
+)
+def test_every_keyword_of_every_method_is_in_the_table(prefix, owner):
+    methods = [name for name in dir(owner) if not name.startswith("_") and callable(getattr(owner, name))]
+    untried = [
+        f"{name}({parameter.name}=)"
+        for name in methods
+        for parameter in parameters(owner, name)
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        and not any(call.startswith(f"{prefix}.{name}(") and f"{parameter.name}=" in call for call in CALLS)
+    ]
+    assert not untried
 
 
 def test_the_table_is_long_and_ordinary_calls_are_lifted():

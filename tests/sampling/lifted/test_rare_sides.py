@@ -5,6 +5,7 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.columns.array import ArrayColumn
 from refutedp.sampling.lifted.rewrite import branches
 
 
@@ -53,3 +54,20 @@ def test_the_right_choice_passes(mechanism):
     lift = Lift(describe(mechanism), [1, 1], {"epsilon": 1.0})
     lift.prove(np.random.default_rng(0), 24)
     assert lift.sample(50_000, np.random.default_rng(1)).size == 50_000
+
+
+def clamps_under_a_mask(queries, epsilon, rng):
+    noisy = rng.laplace(scale=1 / epsilon, size=3)
+    noisy[noisy > 7] = 7.0
+    return noisy.tolist()
+
+
+def test_a_lost_write_under_a_mask_that_seldom_holds_is_caught(monkeypatch):
+    lift = Lift(describe(clamps_under_a_mask), [1, 1], {"epsilon": 1.0})
+    lift.prove(np.random.default_rng(0), 24)
+    assert lift.sample(50_000, np.random.default_rng(1)).size == 50_000
+    lift = Lift(describe(clamps_under_a_mask), [1, 1], {"epsilon": 1.0})
+    lift.prove(np.random.default_rng(0), 24)
+    monkeypatch.setattr(ArrayColumn, "_replace", lambda *_: None)
+    with pytest.raises(CannotLift, match="where the plain function returns"):
+        lift.sample(50_000, np.random.default_rng(1))

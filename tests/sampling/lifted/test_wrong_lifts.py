@@ -15,6 +15,7 @@ from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 
 RECENT: deque[float] = deque(maxlen=3)
+CALLS: deque[int] = deque()
 BYTES = bytearray(b"x")
 LOCAL = threading.local()
 
@@ -97,6 +98,11 @@ def keeps_a_deque(data, rng):
     return sum(RECENT)
 
 
+def changes_after_many_calls(data, rng):
+    CALLS.append(1)
+    return rng.laplace(), len(CALLS) < 1_000_000
+
+
 def keeps_a_bytearray(data, rng):
     BYTES[0] = (BYTES[0] + 1) % 256
     return rng.laplace() + BYTES[0]
@@ -107,7 +113,9 @@ def keeps_something_unseen(data, rng):
     return rng.laplace() + LOCAL.count
 
 
-@pytest.mark.parametrize("function", [keeps_a_deque, keeps_a_bytearray, keeps_something_unseen])
+@pytest.mark.parametrize(
+    "function", [keeps_a_deque, changes_after_many_calls, keeps_a_bytearray, keeps_something_unseen]
+)
 def test_state_in_any_container_is_noticed(function):
     with pytest.raises(CannotLift, match="state"):
         Lift(describe(function), [1], {}).prove(np.random.default_rng(0))
