@@ -5,14 +5,43 @@ import time
 
 import pytest
 
-from refutedp import ONE_DIFFERS, Settings, UsageError, Verdict, check, sweep
-from refutedp.detector.budget import LEAST_SEARCH, PART, fit, parse_time
+from refutedp import ONE_DIFFERS, AddRemove, Settings, UsageError, Verdict, check, sweep
+from refutedp.detector.budget import LEAST_SEARCH, PART, fit, parse_time, planned_search
 from refutedp.hypothesis.power import can_ever_convict
+from refutedp.inputs.patterns import pairs_for
 
 
 def planned_runs(plan, pairs):
-    search = 2 * plan.search_runs * (pairs + 2 * min(pairs, 3))
+    search = planned_search(plan, pairs)
     return search + 2 * plan.confirm_runs + 2 * min(plan.confirm_runs, 40_000)
+
+
+@pytest.mark.parametrize(("given", "pairs"), [({"pairs": [([1], [2])]}, 1), ({"lengths": (5,)}, 11)])
+def test_the_search_takes_no_more_runs_than_are_planned(given, pairs):
+    def plain(queries, epsilon, rng):
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+    result = check(plain, epsilon=1.0, lift=False, search_runs=5000, confirm_runs=1000, time_limit=10_000, **given)
+    assert result.effort.search_runs <= planned_search(result.settings, pairs)
+
+
+def test_pairs_beyond_the_records_have_rounds_of_their_own_and_these_are_planned_too():
+    def count(data, epsilon, rng):
+        return len(data) + rng.laplace(scale=1 / epsilon) if min(data, default=0) > -10 else None
+
+    result = check(
+        count,
+        epsilon=1.0,
+        adjacency=AddRemove(tuple(range(8))),
+        lift=False,
+        search_runs=1000,
+        confirm_runs=1000,
+    )
+    assert result.evidence.pair.outside
+    pairs = pairs_for(AddRemove(tuple(range(8))))
+    outside = sum(bool(pair.outside) for pair in pairs)
+    assert len(pairs) == result.effort.pairs
+    assert result.effort.search_runs <= planned_search(result.settings, len(pairs), outside)
 
 
 @pytest.mark.parametrize("limit", [1.0, 10.0, 60.0, 3600.0])

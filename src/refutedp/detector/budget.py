@@ -7,7 +7,9 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from refutedp.detector.rounds import ROUNDS
 from refutedp.hypothesis.power import can_ever_convict
 from refutedp.model.claims import positive_number
 from refutedp.model.errors import UsageError
@@ -24,9 +26,8 @@ _SURE = 4
 """The verdict gets at least this many times the runs with which the clearest of violations can convict."""
 _MOST_TIMED = 16_384
 _TIMED_PAIRS = 3
-_FINALISTS = 3
 _BESIDE = 40_000
-"""Runs a side, at most, for figures and for the test of rounding that stands beside the verdict."""
+"""Runs a side, at most, for what stands beside the verdict: figures, the test of rounding, the other adjacency."""
 
 
 def seconds_per_run(runners: Sequence[Sampler], settings: Settings, time_limit: float) -> tuple[float, int]:
@@ -51,16 +52,19 @@ def seconds_per_run(runners: Sequence[Sampler], settings: Settings, time_limit: 
     return slowest, runs
 
 
-def fit(settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0) -> tuple[Settings, str]:
+def fit(
+    settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0, outside: int = 0
+) -> tuple[Settings, str]:
     """The settings with as many runs as fit into their time limit, never more than they say, and a note on it.
 
-    `seconds` is what one run takes and `spent` what has already passed. Search and verdict shrink alike, down to the
+    `seconds` is what one run takes, `spent` what has already passed, and `outside` how many of the pairs lie beyond
+    the user's records. Search and verdict shrink alike, down to the
     fewest runs that can convict at all; a limit that does not allow even these gets a `UsageError`. The note is
     empty when nothing had to shrink.
 
     >>> plan, note = fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=0.001)
     >>> plan.search_runs, plan.confirm_runs
-    (920, 4600)
+    (790, 3900)
     >>> fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=1e-7)[1]
     ''
     """
@@ -70,28 +74,35 @@ def fit(settings: Settings, epsilon: float, pairs: int, seconds: float, spent: f
     allowed = PART * cores * max(settings.time_limit - spent, 0.0)
     least = replace(settings, search_runs=LEAST_SEARCH, confirm_runs=_least_confirm(epsilon, settings))
     least = replace(least, confirm_runs=min(least.confirm_runs, settings.confirm_runs))
-    if _cost(least, pairs, seconds) > allowed:
-        needed = spent + _cost(least, pairs, seconds) / (PART * cores)
+    cost = partial(_cost, pairs=pairs, outside=outside, seconds=seconds)
+    if cost(least) > allowed:
+        needed = spent + cost(least) / (PART * cores)
         raise UsageError(
             f"time_limit={settings.time_limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
             f"pairs that can convict takes about {math.ceil(needed)} seconds; give that, fewer pairs, or more jobs"
         )
-    if _cost(settings, pairs, seconds) <= allowed:
+    if cost(settings) <= allowed:
         return settings, ""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2
-        fits = _cost(_scaled(settings, least, middle), pairs, seconds) <= allowed
+        fits = cost(_scaled(settings, least, middle)) <= allowed
         low, high = (middle, high) if fits else (low, middle)
     plan = _scaled(settings, least, low)
     return plan, _note(settings, plan, epsilon, seconds)
 
 
-def _cost(settings: Settings, pairs: int, seconds: float) -> float:
-    """Seconds on one core: a pilot and a search of every pair, a ranking of the finalists, the verdict, figures."""
-    search = 2 * max(settings.search_runs, 2 * LEAST_SEARCH) * (pairs + 2 * min(pairs, _FINALISTS))
+def _cost(settings: Settings, *, pairs: int, outside: int, seconds: float) -> float:
+    """Seconds on one core: a pilot and a search of every pair, rounds of the best, the verdict, figures."""
+    search = planned_search(settings, pairs, outside)
     verdict = 2 * settings.confirm_runs + 2 * min(settings.confirm_runs, _BESIDE)
     return search * (seconds + LOOKING) + verdict * seconds
+
+
+def planned_search(settings: Settings, pairs: int, outside: int = 0) -> int:
+    """The most runs that the search of so many pairs takes, on both sides together."""
+    rounds = sum(units * min(n, places) for n in (pairs - outside, outside) for places, units in ROUNDS)
+    return 2 * (max(settings.search_runs, 2 * LEAST_SEARCH) * pairs + settings.search_runs * rounds)
 
 
 def _scaled(settings: Settings, least: Settings, factor: float) -> Settings:

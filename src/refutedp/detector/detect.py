@@ -191,7 +191,9 @@ def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: 
         return settings
     seconds, runs = seconds_per_run(prepared.samplers, settings, settings.time_limit)
     epsilon = float(getattr(claim, "epsilon", 1.0))
-    plan, note = fit(settings, epsilon, len(prepared.samplers), seconds, time.monotonic() - started)
+    outside = sum(bool(one.pair.outside) for one in prepared.samplers)
+    spent = time.monotonic() - started
+    plan, note = fit(settings, epsilon, len(prepared.samplers), seconds, spent, outside)
     prepared.notes += [note] if note else []
     prepared.calls += runs
     return plan
