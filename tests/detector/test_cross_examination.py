@@ -14,9 +14,9 @@ import pytest
 from refutedp import PureDP, Verdict, check
 from refutedp.sampling.lifted.columns import array
 from refutedp.sampling.lifted.rewrite import branches, builtin, modules
-from refutedp.sampling.lifted.rewrite import rng_proxy as proxies
 from refutedp.sampling.lifted.trust import plain_calls as plain
 from refutedp.sampling.lifted.trust import state
+from refutedp.tracing import rng_proxy as proxies
 
 PAIRS = [([1], [2])]
 LAPLACE = PureDP(1.0)
@@ -128,13 +128,13 @@ def raise_for_unknown_keywords(monkeypatch):
 
 def return_numpy_integers(monkeypatch):
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        return self._drawer.draw(proxies.DISTRIBUTIONS["integers"], self._bounds(low, high, endpoint), size)
+        return self._handler.draw(proxies.DISTRIBUTIONS["integers"], self._bounds(low, high, endpoint), size)
 
     monkeypatch.setattr(proxies.GeneratorProxy, "integers", integers)
 
 
 def ignore_warnings(monkeypatch):
-    monkeypatch.setattr(modules.Stage, "errstate", lambda self, **_: np.errstate(all="ignore"))
+    monkeypatch.setattr(modules.LiftedStage, "errstate", lambda self, **_: np.errstate(all="ignore"))
     monkeypatch.setattr(plain.PlainCalls, "errors", property(lambda _: {"all": "ignore"}, lambda *_: None), False)
 
 

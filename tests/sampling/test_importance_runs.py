@@ -21,9 +21,9 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from refutedp.model.streams import child
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan, plan_for
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 OUTPUT = Value()
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 ARRAY = np.array([0.3, 1.7, 4.1])
 LOCATED = ((0.0, 1.0), (-2.5, 0.3), (1, 3), (np.float64(0.1), np.float32(0.7)), (ARRAY, 2.0), (ARRAY, ARRAY[::-1]))

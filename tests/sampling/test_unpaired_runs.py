@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from refutedp.detector.plan_importance import pilot_of
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, NoiseRegion, ratios, region_of
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_of, runner_of
 
 LAPLACE = Key(0, "laplace", None)

@@ -14,45 +14,8 @@ from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Outputs
 from refutedp.model.streams import seeded_globals
 from refutedp.sampling.encode import shape_of
-
-
-class ZeroNoise:
-    """A generator whose noise is zero: centred draws give their centre, one-sided ones their start.
-
-    >>> ZeroNoise().laplace(loc=3.0, scale=10.0)
-    3.0
-    >>> ZeroNoise().exponential(scale=2.0, size=2).tolist()
-    [0.0, 0.0]
-    """
-
-    def _fill(self, value: Any, size: Any) -> Any:
-        if size is None:
-            return value if np.ndim(value) else float(value)
-        return np.broadcast_to(np.asarray(value, dtype=np.float64), size).copy()
-
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """The centre."""
-        return self._fill(loc, size)
-
-    normal = gumbel = logistic = laplace
-
-    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        """Zero."""
-        return self._fill(0.0, size)
-
-    def standard_normal(self, size: Any = None) -> Any:
-        """Zero."""
-        return self._fill(0.0, size)
-
-    standard_exponential = standard_cauchy = standard_normal
-
-    def random(self, size: Any = None) -> Any:
-        """One half."""
-        return self._fill(0.5, size)
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """The middle."""
-        return self._fill((np.asarray(low) + np.asarray(high)) / 2, size)
+from refutedp.tracing.stage import Stage
+from refutedp.tracing.without_noise import NoiseFree
 
 
 def noise_free_leaves(
@@ -89,7 +52,8 @@ def noise_free_leaves(
 
 
 def _without_noise(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:
-    return _first(mechanism, mechanism.call(copy.deepcopy(data), arguments, rng=ZeroNoise(), size=1))
+    rng = Stage(NoiseFree()).generator(mechanism.draws_from)
+    return _first(mechanism, mechanism.call(copy.deepcopy(data), arguments, rng=rng, size=1))
 
 
 def _with_infinite_epsilon(mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Any:

@@ -5,8 +5,12 @@ By name, never by place: a mechanism is treated alike whether it is a file, or p
 
 from __future__ import annotations
 
+import os
 import sys
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
+
+import numpy as np
 
 LIBRARIES = frozenset(
     {
@@ -26,6 +30,32 @@ def is_library(module: str) -> bool:
     """
     top = module.partition(".")[0]
     return top in LIBRARIES or (top in sys.stdlib_module_names and top != "__main__")
+
+
+_ROOT = Path(__file__).parent.parent
+_OURS = tuple(f"{_ROOT / part}{os.sep}" for part in ("tracing", "inputs/arguments", "sampling/lifted"))
+_NUMPY = str(Path(np.__file__).parent) + os.sep
+
+
+def is_internal(code: CodeType) -> bool:
+    """Whether the code is what traces the mechanism, or NumPy's, not the mechanism's."""
+    return code.co_filename.startswith((*_OURS, _NUMPY))
+
+
+def calling_frame() -> FrameType | None:
+    """The innermost frame that is not of what traces the mechanism."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+    return frame
+
+
+def users_frame() -> FrameType | None:
+    """The innermost frame of the user's code."""
+    frame = calling_frame()
+    while frame is not None and is_library(module_of(frame)):
+        frame = frame.f_back
+    return frame
 
 
 def module_of(frame: FrameType) -> str:

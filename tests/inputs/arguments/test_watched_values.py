@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from refutedp.inputs.arguments import find_arguments, terms
 from refutedp.inputs.arguments.explore import Tracing
 from refutedp.inputs.arguments.following import CannotFollow
-from refutedp.inputs.arguments.noise_free_draws import NoiseFree, PlainRandom
+from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
 from refutedp.inputs.arguments.paths import WatchedMemory, Work
 from refutedp.inputs.arguments.problem import Limits
 from refutedp.inputs.arguments.readable import Bounds, readable_integers, readable_reals
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
 from refutedp.model.mechanism import describe
+from refutedp.tracing.rng_proxy import GeneratorProxy, PythonRandomProxy
 
 
 def tracing():
@@ -117,7 +118,7 @@ def test_what_has_no_meaning_is_refused_with_its_line():
 
 def test_numpy_works_on_watched_numbers():
     run = tracing()
-    rng = NoiseFree(lambda: run)
+    rng = GeneratorProxy(FollowedDraws(lambda: run))
     values = np.array([3.0, 1.0, 2.0])
     noisy = values + rng.laplace(scale=1.0, size=3)
     t = Number(run, 1.5)
@@ -149,7 +150,7 @@ def test_numpy_works_on_watched_numbers():
 
 def test_draws_have_the_noise_free_value_and_the_shape_of_numpy():
     run = tracing()
-    rng = NoiseFree(lambda: run)
+    rng = GeneratorProxy(FollowedDraws(lambda: run))
     expected = {
         rng.laplace(1.0, 2.0): 1.0,
         rng.normal(2.0, 0.5): 2.0,
@@ -182,7 +183,7 @@ def test_draws_have_the_noise_free_value_and_the_shape_of_numpy():
     assert rng.choice(4, size=2, replace=False).shape == (2,)
     with pytest.raises(ValueError, match="scale < 0"):
         rng.laplace(scale=-1.0)
-    plain = PlainRandom(rng)
+    plain = PythonRandomProxy(FollowedDraws(lambda: run))
     assert plain.gauss(1.0, 2.0).value == 1.0
     assert plain.expovariate(0.5).value == 0.0
     assert plain.randint(1, 6).value == 3

@@ -13,8 +13,8 @@ from refutedp.model.records import Pair
 from refutedp.sampling.lifted import CommonNoise, Lift, sample_paired
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.common_noise import MOST_KEPT, RECENT
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
 from refutedp.sampling.lifted.noise.shared_noise import Key
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 LAPLACE = DISTRIBUTIONS["laplace"]
 

@@ -15,11 +15,12 @@ import pytest
 from refutedp.sampling.lifted.collect import example
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import Deferred, Run
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.rewrite.modules import Stage
+from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.replay_draws import Continue
+from refutedp.tracing.distributions import Source
+from refutedp.tracing.stage import Stage
 
 SIZES = ("None", "2", "(2,)", "(2, 3)", "()", "[2]", "np.int64(2)", "0", "2.0", "-1", "'2'")
 NUMBERS = (
@@ -228,11 +229,11 @@ def test_lifted_draws_are_what_the_real_call_returns(method):
         drawer = LiftedDrawer()
         drawer.run = Run(Deferred(1, (), NOTHING), lambda _: None)
         drawer.source = Source(np.random.default_rng(7), exact=True)
-        fresh = Stage(Continue((), (), Source(np.random.default_rng(7), exact=True)), None)
+        fresh = Stage(Continue((), (), Source(np.random.default_rng(7), exact=True)))
         with np.errstate(all="ignore"):
             expected = outcome(of_the_library(expression))
             for name, stage, of in (
-                ("lifted", Stage(drawer, drawer), as_a_run_sees_it),
+                ("lifted", LiftedStage(drawer), as_a_run_sees_it),
                 ("one by one", fresh, lambda value: (value, type(value))),
             ):
                 try:
@@ -273,4 +274,4 @@ def test_the_table_is_long_and_ordinary_calls_are_lifted():
         drawer = LiftedDrawer()
         drawer.run = Run(Deferred(5, (), NOTHING), lambda _: None)
         drawer.source = Source(np.random.default_rng(7))
-        on(expression, Stage(drawer, drawer))()
+        on(expression, LiftedStage(drawer))()

@@ -13,8 +13,8 @@ from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.drawer import FEW_OPTIONS
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay, recorded_draws
+from refutedp.tracing.distributions import Source
 
 GENERATOR = (
     "rng.laplace(1, 2.0)",

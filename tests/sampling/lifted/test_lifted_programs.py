@@ -15,8 +15,8 @@ from refutedp.model.mechanism import describe
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.collect import example
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.trust.replay_draws import recorded_draws
+from refutedp.tracing.distributions import Source
 from tests.sampling.lifted.programs import compiled, programs
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Source
-from refutedp.sampling.lifted.noise.fast_noise import BLOCK, COLUMN_DISTRIBUTIONS, FEW, standard
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
+from refutedp.tracing.fast_noise import BLOCK, COLUMN_DISTRIBUTIONS, FEW, standard
 
 N = 2 * BLOCK + 1000
 

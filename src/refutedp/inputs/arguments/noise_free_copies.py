@@ -1,38 +1,24 @@
-"""Run a copy of the mechanism whose globals lead to noise-free draws; no module is ever changed.
-
-The copy shares the code objects (so lines and tests stay the same) and gets its own globals, in which `numpy`,
-`numpy.random`, `random`, their functions and any generator are replaced by stand-ins, functions of the user's own
-modules by copies, and `max`, `min`, `any` and `all` by versions that do not fork.
-"""
+"""Copies of the mechanism whose draws are noise-free and watched; they share its code, so lines stay the same."""
 
 from __future__ import annotations
 
-import builtins
 import copy
 import functools
 import random
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from refutedp.inputs.arguments.arrays_of_terms import largest, smallest
-from refutedp.inputs.arguments.noise_free_draws import NoiseFree, PlainRandom
+from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth, combine, watched
+from refutedp.tracing.copier import Copier
+from refutedp.tracing.stage import Stage
 from refutedp.tracing.users_code import is_library
 
 _ABSENT: Any = object()
-
-
-class _Numpy:
-    """NumPy with another `random`."""
-
-    def __init__(self, rng: NoiseFree) -> None:
-        self.random = rng
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
 
 
 def _extreme(plain: Callable[..., Any], better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -57,7 +43,6 @@ def _quantifier(plain: Callable[[Any], bool], how: str) -> Callable[[Any], Any]:
 
 
 _BUILTINS = {
-    **vars(builtins),
     "max": _extreme(max, largest),
     "min": _extreme(min, smallest),
     "any": _quantifier(any, "or"),
@@ -79,41 +64,51 @@ class _Float(float, metaclass=_IsFloat):
         return value + 0.0 if type(value) is Number else float(value)
 
 
-class NoiseFreeCopier:
-    """Copies functions and what they refer to; one copier per search, so that helpers are copied once.
+class FollowedStage(Stage):
+    """What a followed copy sees: any generator is noise-free, and `max`, `min`, `any` and `all` do not fork.
 
     With `own_float` the copy's `float` keeps watched numbers; NumPy then takes `dtype=float` for objects, which is
     why it is a second resort.
     """
 
-    def __init__(self, rng: NoiseFree, *, own_float: bool = False) -> None:
-        self._rng = rng
+    def __init__(self, draws: FollowedDraws, *, own_float: bool) -> None:
+        super().__init__(draws)
+        self.numpy_random.Generator = self.numpy_random.default_rng
         self._builtins = {**_BUILTINS, "float": _Float} if own_float else _BUILTINS
-        self._plain_random = PlainRandom(rng)
-        self._numpy = _Numpy(rng)
+
+    def builtins(self, function: types.FunctionType) -> dict[str, Any]:
+        """Builtins that keep watched numbers."""
+        return super().builtins(function) | self._builtins
+
+    def name(self, value: Any) -> Any:
+        """The proxy of a generator, a method of it, or the value itself."""
+        for kind, proxy in (
+            (np.random.Generator, self.rng),
+            (np.random.RandomState, self.numpy_random),
+            (random.Random, self.standard_random),
+        ):
+            if isinstance(value, kind):
+                return proxy
+            method = isinstance(value, types.BuiltinMethodType | types.MethodType)
+            if method and isinstance(value.__self__, kind):
+                return getattr(proxy, value.__name__)
+        return super().name(value)
+
+
+class FollowedCopier(Copier):
+    """Copies functions and what they refer to; one copier per search, so that helpers are copied once."""
+
+    def __init__(self, stage: FollowedStage) -> None:
+        super().__init__(stage)
         self._globals: dict[int, dict[str, Any]] = {}
-        self._functions: dict[int, Any] = {}
-        self._originals: list[Any] = []
 
-    def copy(self, function: Any) -> Any:
-        """A callable that behaves as `function` without randomness; what is not plain Python is returned as it is."""
-        if isinstance(function, functools.partial):
-            arguments = [self._replacement(value) for value in function.args]
-            keywords = {name: self._replacement(value) for name, value in function.keywords.items()}
-            return functools.partial(self.copy(function.func), *arguments, **keywords)
-        if isinstance(function, types.MethodType):
-            return self._method(function.__func__, function.__self__)
-        if isinstance(function, types.FunctionType):
-            return self._function(function)
-        method = getattr(type(function), "__call__")  # noqa: B004, B009 - the function itself is wanted
-        return self._method(method, function) if isinstance(method, types.FunctionType) else function
-
-    def _method(self, function: Any, owner: Any) -> Any:
+    def copy_method(self, function: Any, owner: Any) -> Any:
+        """A copy of a method, and of the object's other methods, on a fresh copy of the object at each call."""
         if not isinstance(function, types.FunctionType) or isinstance(owner, type):
-            return types.MethodType(self.copy(function), owner)
-        copied = self._function(function)
+            return super().copy_method(function, owner)
+        copied = self.copy_function(function)
         methods = {
-            name: self._function(value)
+            name: self.copy_function(value)
             for base in reversed(type(owner).__mro__)
             for name, value in vars(base).items()
             if isinstance(value, types.FunctionType)
@@ -129,75 +124,30 @@ class NoiseFreeCopier:
             fresh = copy.copy(owner)
             object.__setattr__(fresh, "__class__", kind)
             for name, value in list(getattr(fresh, "__dict__", {}).items()):
-                fresh.__dict__[name] = self._replacement(value)
+                fresh.__dict__[name] = self.given(value)
             return copied(fresh, *arguments, **keywords)
 
         return call
 
-    def _function(self, function: types.FunctionType) -> Any:
-        if is_library(function.__module__ or ""):
-            return function
-        if id(function) in self._functions:
-            return self._functions[id(function)]
-        cells = tuple(types.CellType() for _ in function.__closure__ or ())
-        copied = types.FunctionType(
-            function.__code__,
-            self._global_names(function.__globals__),
-            function.__name__,
-            tuple(self._replacement(value) for value in function.__defaults__ or ()) or None,
-            cells or None,
-        )
-        copied.__kwdefaults__ = {
-            name: self._replacement(value) for name, value in (function.__kwdefaults__ or {}).items()
-        }
-        copied.__qualname__ = function.__qualname__
-        # Registered before what it refers to is copied: a recursive function refers to itself.
-        self._functions[id(function)] = copied
-        self._originals.append(function)
-        for new, old in zip(cells, function.__closure__ or (), strict=True):
-            try:
-                new.cell_contents = self._replacement(old.cell_contents)
-            except ValueError:  # an empty cell stays empty
-                continue
-        for name in _names(function.__code__):
-            if name in function.__globals__:
-                copied.__globals__[name] = self._replacement(function.__globals__[name])
-        return copied
+    def copy_function(self, function: types.FunctionType) -> types.FunctionType:
+        """The copy of a function of the user's own modules; a library's is run as it is."""
+        return function if is_library(function.__module__ or "") else super().copy_function(function)
 
-    def _global_names(self, names: dict[str, Any]) -> dict[str, Any]:
-        """A copy of a module's globals, in which each copied function replaces the names it uses."""
-        if id(names) not in self._globals:
-            self._globals[id(names)] = {**names, "__builtins__": self._builtins}
-            self._originals.append(names)
-        return self._globals[id(names)]
+    def names(self, function: types.FunctionType) -> dict[str, Any]:
+        """A copy of the module's globals, shared by its functions, in which each replaces the names it uses."""
+        module = function.__globals__
+        if id(module) not in self._globals:
+            self._globals[id(module)] = {**module, "__builtins__": self.stage.builtins(function)}
+        return self._globals[id(module)]
 
-    def _replacement(self, value: Any) -> Any:
-        if isinstance(value, types.ModuleType):
-            known = {np: self._numpy, np.random: self._rng, random: self._plain_random}
-            return known.get(value, value)
+    def given(self, value: Any) -> Any:
+        """What stands for a default, an attribute, or an argument of a partial."""
+        return self.replacement("", value, set())
+
+    bound = given
+
+    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
+        """A proxy, the copy of a function, or the value itself."""
         if isinstance(value, types.FunctionType):
-            return self._function(value)
-        if isinstance(value, np.random.Generator | np.random.RandomState):
-            return self._rng
-        if isinstance(value, random.Random):
-            return self._plain_random
-        if value is np.random.default_rng:
-            return self._rng.default_rng
-        owner = (
-            getattr(value, "__self__", None)
-            if isinstance(value, types.BuiltinMethodType | types.MethodType)
-            else None
-        )
-        if isinstance(owner, np.random.Generator | np.random.RandomState):
-            return getattr(self._rng, value.__name__)
-        if isinstance(owner, random.Random):
-            return getattr(self._plain_random, value.__name__)
-        return value
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """Names a function may look up globally, those of the functions and comprehensions inside it too."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            return self.copy_function(value)
+        return super().replacement(name, value, used)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from refutedp.inputs.arguments.explore import Tracing
-from refutedp.inputs.arguments.noise_free_copies import NoiseFreeCopier
-from refutedp.inputs.arguments.noise_free_draws import NoiseFree
+from refutedp.inputs.arguments.noise_free_copies import FollowedCopier, FollowedStage
+from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
 from refutedp.model.mechanism import Mechanism
 
@@ -26,13 +26,14 @@ class NoiseFreeRunner:
         """How often the mechanism was called."""
         self._float: NoiseFreeRunner | None = None
         self._tracing: Tracing | None = None
-        self._rng = NoiseFree(self._current)
-        copier = NoiseFreeCopier(self._rng, own_float=own_float)
-        self._mechanism = dataclasses.replace(mechanism, function=copier.copy(mechanism.function))
+        stage = FollowedStage(FollowedDraws(self._current), own_float=own_float)
+        self._rng = None if mechanism.rng is None else stage.generator(mechanism.draws_from)
+        copied = FollowedCopier(stage).copy(mechanism.function)
+        self._mechanism = dataclasses.replace(mechanism, function=copied)
         self._known = dict(known)
 
     def keeping_floats(self) -> NoiseFreeRunner:
-        """The same, with a `float` that keeps values under watch (see `NoiseFreeCopier`)."""
+        """The same, with a `float` that keeps values under watch (see `FollowedStage`)."""
         if self._float is None:
             self._float = NoiseFreeRunner(self._original, self._known, own_float=True)
         return self._float

@@ -6,14 +6,11 @@ import dis
 import functools
 import inspect
 import os
-import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
-from refutedp.tracing.users_code import is_library, module_of
-
-_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+from refutedp.tracing.users_code import calling_frame, is_internal, is_library, module_of, users_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +37,14 @@ def asking_site() -> Site | None:
     A test is a conditional jump (`if`, `while`, `and`, `or`, a comprehension's `if`, `assert`, a conditional
     expression), or an element of an array comparison, which NumPy decides element by element.
     """
-    frame = _user_frame(sys._getframe(1))
+    frame = calling_frame()
     return None if frame is None or is_library(module_of(frame)) else _site(frame.f_code, frame.f_lasti)
 
 
 def location() -> str:
     """File and line of the user's code that is running now, for a sentence in a note."""
-    frame = _user_frame(sys._getframe(1))
-    while frame is not None and is_library(module_of(frame)):
-        frame = frame.f_back
-    if frame is None:
-        return "unknown line"
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    frame = users_frame()
+    return "unknown line" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def defined_at(function: Any) -> str:
@@ -68,17 +61,11 @@ def raising_line(error: BaseException) -> str:
     line = "unknown line"
     step = error.__traceback__
     while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        if not file.startswith(_OWN) and not is_library(module_of(step.tb_frame)):
-            line = f"{os.path.basename(file)}:{step.tb_lineno}"
+        code = step.tb_frame.f_code
+        if not is_internal(code) and not is_library(module_of(step.tb_frame)):
+            line = f"{os.path.basename(code.co_filename)}:{step.tb_lineno}"
         step = step.tb_next
     return line
-
-
-def _user_frame(frame: FrameType | None) -> FrameType | None:
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return frame
 
 
 @functools.lru_cache(maxsize=4096)

@@ -20,11 +20,12 @@ from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.following import CannotFollow, FollowedRun, NeedsFloat
 from refutedp.inputs.arguments.operators import Arithmetic, Operation
 from refutedp.inputs.arguments.sites import asking_site, location
+from refutedp.tracing.handler import Traced
 
 LARGEST_EXPONENT = 8
 
 
-class Watched(Arithmetic):
+class Watched(Arithmetic, Traced):
     """What numbers and truths share."""
 
     __slots__ = ()

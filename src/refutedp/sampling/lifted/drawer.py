@@ -15,16 +15,16 @@ from refutedp.sampling.lifted.columns.functions import stack_nested
 from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted, aligned, element_ndim
 from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import Draw
-from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
+from refutedp.tracing.handler import Handler, normal_size
 
 FEW_OPTIONS = 64
 """Among so many options a choice is found faster by comparing with each."""
 
 
-class LiftedDrawer:
+class LiftedDrawer(Handler):
     """Draws columns for the current run, from its recorded draws first, then from `source`.
 
     After a split, each part draws for its own runs only, so no more randomness is used than the plain function
@@ -81,7 +81,11 @@ class LiftedDrawer:
             return ArrayColumn(run, array, False, ordered=True)
         return Scalar(run, array, array.dtype.kind, distribution.convert is None)
 
-    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
+    def positive(self, value: Any) -> bool:
+        """Whether a parameter is positive in every run."""
+        return bool((np.asarray(value.values() if isinstance(value, Lifted) else value) > 0).all())
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """Elements of a flat sequence, or of range(options), with replacement."""
         run = self.run
         if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):

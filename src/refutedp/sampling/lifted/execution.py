@@ -15,7 +15,8 @@ import numpy as np
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import take_runs
 from refutedp.sampling.lifted.record import Draw, Record
-from refutedp.sampling.lifted.refusal import Refused, line_of_mechanism
+from refutedp.sampling.lifted.refusal import Refused
+from refutedp.tracing.users_code import users_frame
 
 MOST_VALUES = 64
 """A draw used as an index, a bound or a key splits the runs by value up to this many distinct values."""
@@ -83,8 +84,8 @@ class Run:
 
         The sentence is kept, so that a mechanism which swallows the exception is still refused.
         """
-        line = line_of_mechanism()
-        sentence = why if line is None else f"{why} (line {line})"
+        frame = users_frame()
+        sentence = why if frame is None else f"{why} (line {frame.f_lineno})"
         if self.refusal is None:
             self.refusal = sentence
         raise Refused(sentence)

@@ -16,12 +16,11 @@ from refutedp.sampling.lifted.collect import Collector, example, settled
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import Deferred, Run
 from refutedp.sampling.lifted.heap import keep_freed_memory
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused, WrongLift
-from refutedp.sampling.lifted.rewrite.lifted_copies import Copier
-from refutedp.sampling.lifted.rewrite.modules import Stage
+from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
+from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs, maker
 from refutedp.sampling.lifted.trust.replay_draws import (
     Continue,
@@ -32,6 +31,7 @@ from refutedp.sampling.lifted.trust.replay_draws import (
     values_by_run,
 )
 from refutedp.sampling.lifted.trust.state import Unchanged
+from refutedp.tracing.distributions import Source
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
@@ -93,8 +93,8 @@ class Lift:
         keep_freed_memory()
         self._exact = exact
         self._drawer = LiftedDrawer()
-        self._stage = Stage(self._drawer, self._drawer)
-        copier = Copier(self._stage)
+        self._stage = LiftedStage(self._drawer)
+        copier = LiftedCopier(self._stage)
         self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
         self._data = maker(data)
         self._arguments = maker(copied_functions(arguments, copier))

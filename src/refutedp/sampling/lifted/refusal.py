@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-from types import CodeType, FrameType
-
-import numpy as np
-
 from refutedp.sampling.sampler import CannotSample
-
-_OURS = str(Path(__file__).parent) + os.sep
-_NUMPY = str(Path(np.__file__).parent) + os.sep
 
 
 class CannotLift(CannotSample):
@@ -45,18 +35,3 @@ class Refused(BaseException):
 
     A mechanism that swallows it all the same is found out: the run remembers its refusal.
     """
-
-
-def is_internal(code: CodeType) -> bool:
-    """Whether the code is this package's own or NumPy's, not the mechanism's."""
-    return code.co_filename.startswith((_OURS, _NUMPY))
-
-
-def line_of_mechanism() -> int | None:
-    """The line that is being executed in the innermost frame that is neither ours nor NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not is_internal(frame.f_code):
-            return frame.f_lineno
-        frame = frame.f_back
-    return None

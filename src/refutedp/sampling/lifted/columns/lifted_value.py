@@ -8,11 +8,12 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.execution import Run
+from refutedp.tracing.handler import Traced
 
 STANDARD = (np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64))
 
 
-class Lifted:
+class Lifted(Traced):
     """Values with the runs along the first axis, and NumPy's meaning on the axes that follow.
 
     `uniform` columns hold one row that stands for every run: constants that may still be assigned to.

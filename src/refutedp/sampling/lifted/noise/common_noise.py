@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 
 from refutedp.model.outputs import Array, Outputs
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise, standard_noise
+from refutedp.tracing.distributions import Source
 
 MOST_KEPT = 2**23
 """So many numbers are kept: 64 MB."""

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.model.outputs import Array
-from refutedp.sampling.lifted.noise.distributions import Source
-from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise, standard_form
+from refutedp.tracing.distributions import Source
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -40,42 +40,6 @@ _DOUBT = 50.0
 """A pilot with this many hits is trusted half."""
 _OWN = 0.1
 """How much of each draw's plan is its own distribution, lest a few hits in the pilot decide everything."""
-
-
-class Quantiles(NamedTuple):
-    """The value of a standard distribution with this probability below it, and with this probability above it."""
-
-    lower: Callable[[Floats], Floats]
-    upper: Callable[[Floats], Floats]
-
-
-def _ndtri(u: Floats) -> Floats:
-    from scipy import special
-
-    return np.asarray(special.ndtri(u))
-
-
-_NORMAL = Quantiles(_ndtri, lambda u: -_ndtri(u))
-_EXPONENTIAL = Quantiles(lambda u: -np.log1p(-u), lambda u: -np.log(u))
-_UNIFORM = Quantiles(lambda u: u, lambda u: np.minimum(1 - u, 1 - 2.0**-53))
-_FAMILIES = {
-    "laplace": Quantiles(lambda u: np.log(2 * u), lambda u: -np.log(2 * u)),
-    "logistic": Quantiles(lambda u: np.log(u) - np.log1p(-u), lambda u: np.log1p(-u) - np.log(u)),
-    "gumbel": Quantiles(lambda u: -np.log(-np.log(u)), lambda u: -np.log(-np.log1p(-u))),
-    "normal": _NORMAL,
-    "standard_normal": _NORMAL,
-    "gauss": _NORMAL,
-    "normalvariate": _NORMAL,
-    "exponential": _EXPONENTIAL,
-    "standard_exponential": _EXPONENTIAL,
-    "uniform": _UNIFORM,
-    "random": _UNIFORM,
-    "random_sample": _UNIFORM,
-}
-
-
-def _family(distribution: str) -> Quantiles | None:
-    return _FAMILIES.get(distribution.rsplit(".", 1)[-1])
 
 
 def _tail() -> Floats:
@@ -97,9 +61,8 @@ _STARTS: Floats = np.concatenate([[0.0], _TAIL[:-1], _TAIL[:-1][::-1], [0.0]])
 @functools.lru_cache(maxsize=64)
 def _edges(distribution: str) -> Floats:
     """Values between the bins."""
-    quantiles = _family(distribution)
-    assert quantiles is not None
-    return np.concatenate([quantiles.lower(_TAIL), quantiles.upper(_TAIL[:-1][::-1])])
+    standard = standard_form(distribution)
+    return np.concatenate([standard.lower(_TAIL), standard.upper(_TAIL[:-1][::-1])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,23 +112,22 @@ class ImportanceNoise(SharedNoise):
 
 def _drawn(distribution: str, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Values of a standard distribution, in bins of these chances."""
-    quantiles = _family(distribution)
-    assert quantiles is not None
+    standard = standard_form(distribution)
     ends = np.cumsum(chances)
     bins = np.minimum(np.searchsorted(ends / ends[-1], rng.random(count), side="right"), len(chances) - 1)
     # Open at its own end: a probability of exactly zero is no quantile.
     inside = _STARTS[bins] + MASSES[bins] * (1 - rng.random(count))
     low = bins < SIDE
     values = np.empty(count)
-    values[low] = quantiles.lower(inside[low])
-    values[~low] = quantiles.upper(inside[~low])
+    values[low] = standard.lower(inside[low])
+    values[~low] = standard.upper(inside[~low])
     return values
 
 
 def plan_for(noise: SharedNoise, worth: Floats) -> Plan:
     """A plan that draws like the runs of `noise`, each counted as often as it is worth (cross-entropy).
 
-    >>> from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS
+    >>> from refutedp.tracing.distributions import DISTRIBUTIONS
     >>> noise = SharedNoise(1000)
     >>> drawn = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
     >>> plan = plan_for(noise, (drawn > 2).astype(float))
@@ -191,9 +153,9 @@ def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[
     A row is `MASSES` where the draw does not matter, and draws of which no element matters are left out.
     """
     total = float(worth.sum())
+    if total <= 0:
+        return
     for key, values, filled in noise.drawn():
-        if _family(key.distribution) is None or total <= 0:
-            continue
         worths = worth if filled is None else np.where(filled, worth, 0.0)
         used = np.flatnonzero(worths)
         rows = []

@@ -17,9 +17,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, Plan, bins_of, outwards, seen_in_bins
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
+from refutedp.tracing.distributions import Source
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class AvoidingNoise(SharedNoise):
 def region_of(noise: SharedNoise, worth: Floats) -> NoiseRegion:
     """Where the runs of `noise` lie, each counted as often as it is worth.
 
-    >>> from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS
+    >>> from refutedp.tracing.distributions import DISTRIBUTIONS
     >>> noise = SharedNoise(100_000)
     >>> drawn = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 1.0), None, None, Source(np.random.default_rng(0)))
     >>> region = region_of(noise, (drawn > 0).astype(float))

@@ -8,67 +8,16 @@ others. Location and scale are applied afterwards, in the same floating-point op
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import drawn_by_element, take_runs
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
-
-_LOCATED = ("laplace", "gumbel", "logistic", "normal")
-_SCALED = ("exponential",)
-_BETWEEN = ("uniform",)
-_BARE = ("random", "standard_normal", "standard_exponential", "random_sample")
-
-
-Params: TypeAlias = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The parameters of a distribution's standard form, which others can be fitted to it, and how."""
-
-    standard: Params
-    allows: Callable[[Params], bool]
-    apply: Callable[[Params, Array], Array]
-
-
-def _moved(params: Params, noise: Array) -> Array:
-    location, scale = params
-    values: Array = scale * noise
-    # Standard noise has no negative zeros, so that to add zero would change nothing.
-    if type(location) not in (float, int) or location != 0:
-        # In place: the memory of one column more costs as much as the sum.
-        values += location
-    return values
-
-
-_MOVED = Fit((0.0, 1.0), lambda p: _finite(p[0]) and _positive(p[1]), _moved)
-_STRETCHED = Fit((1.0,), lambda p: _positive(p[0]), lambda p, noise: p[0] * noise)
-_PLACED = Fit((0.0, 1.0), lambda p: _ordered(*p), lambda p, u: p[0] + (p[1] - p[0]) * u)
-_AS_IS = Fit((), lambda _: True, lambda _, noise: noise.copy())
-
-
-def _fits() -> dict[str, Fit]:
-    """Each distribution that can be shared."""
-    table = {"random.gauss": _MOVED, "random.normalvariate": _MOVED, "random.uniform": _PLACED}
-    table["random.random"] = _AS_IS
-    for names, fit in ((_LOCATED, _MOVED), (_SCALED, _STRETCHED), (_BETWEEN, _PLACED), (_BARE, _AS_IS)):
-        table |= {
-            distribution: fit
-            for name in names
-            for distribution in (name, f"np.random.{name}")
-            if distribution in DISTRIBUTIONS
-        }
-    return table
-
-
-_FITS = _fits()
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
+from refutedp.tracing.kinds_of_noise import StandardForm
 
 
 class Key(NamedTuple):
@@ -79,16 +28,23 @@ class Key(NamedTuple):
     shape: tuple[int, ...] | None
 
 
+def standard_form(distribution: str) -> StandardForm:
+    """That of a distribution whose noise is shared."""
+    standard = DISTRIBUTIONS[distribution].noise.standard
+    assert standard is not None
+    return standard
+
+
 def standard_noise(key: Key, n: int, source: Source) -> Array:
     """One draw of `n` runs, in the standard form of its distribution."""
-    distribution, params = DISTRIBUTIONS[key.distribution], _FITS[key.distribution].standard
+    distribution, params = DISTRIBUTIONS[key.distribution], standard_form(key.distribution).fit.standard
     return drawn_by_element(lambda size: distribution.sample(source, params, size), n, key.shape)
 
 
 class SharedNoise:
     """Standard noise of `n` runs, filled in as it is asked for.
 
-    >>> from refutedp.sampling.lifted.noise.distributions import Source
+    >>> from refutedp.tracing.distributions import Source
     >>> noise, source = SharedNoise(4), Source(np.random.default_rng(0))
     >>> first = noise.draw(0, DISTRIBUTIONS["laplace"], (0.0, 2.0), None, np.array([0, 2]), source)
     >>> second = noise.draw(0, DISTRIBUTIONS["laplace"], (5.0, 2.0), None, np.array([2, 3]), source)
@@ -115,9 +71,10 @@ class SharedNoise:
         source: Source,
     ) -> Array | None:
         """Draw number `position` of the given runs (None: of all); None when this distribution cannot be shared."""
-        fit = _FITS.get(distribution.name)
-        if fit is None:
+        standard = distribution.noise.standard
+        if standard is None:
             return None
+        fit = standard.fit
         params = tuple([p if type(p) is float or type(p) is int else np.asarray(p) for p in params])
         # Parameters that NumPy would refuse are left to NumPy.
         if not fit.allows(params):
@@ -170,29 +127,3 @@ class SharedNoise:
             whole[missing] = self.fresh(key, missing, source)
             gaps[missing] = True
         return whole if runs is None else take_runs(whole, runs)
-
-
-def _ordered(low: Any, high: Any) -> bool:
-    """Two ends whose difference is right: that of short integers wraps around."""
-    wide = all(type(end) in (int, float) or np.asarray(end).dtype == np.float64 for end in (low, high))
-    return wide and _finite(low) and _positive(high - low)
-
-
-def _finite(value: Any) -> bool:
-    kind = type(value)
-    if kind is float or kind is int:
-        return math.isfinite(value)
-    try:
-        return bool(np.isfinite(value).all())
-    except TypeError:
-        return False
-
-
-def _positive(value: Any) -> bool:
-    kind = type(value)
-    if kind is float or kind is int:
-        return bool(0 < value < math.inf)
-    try:
-        return bool((np.asarray(value) > 0).all()) and _finite(value)
-    except TypeError:
-        return False

@@ -1,15 +1,11 @@
-"""Stand-ins for the modules a mechanism imports: `numpy`, `numpy.random`, `random` and `math`.
-
-They are put into the globals of a copy of the mechanism; the real modules are never touched.
-"""
+"""Stand-ins for `numpy`, `math` and builtins that know columns, for the lifted copy of a mechanism."""
 
 from __future__ import annotations
 
 import math
-import random
 import warnings
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,82 +17,66 @@ from refutedp.sampling.lifted.columns.lifted_value import STANDARD
 from refutedp.sampling.lifted.columns.rows import knows, over_columns
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
+from refutedp.sampling.lifted.refusal import CannotLift
+from refutedp.sampling.lifted.rewrite.branches import joined_code
 from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS, lifted_math
-from refutedp.sampling.lifted.rewrite.rng_proxy import Drawer, GeneratorProxy, PythonRandomProxy, RandomStateProxy
+from refutedp.tracing.bytecode import names_only_called, names_read
+from refutedp.tracing.stage import ModuleProxy, Stage
 
 
-class Stage:
-    """What one copy of the mechanism sees of the world; `lifted` is given for runs on columns."""
+class LiftedStage(Stage):
+    """What the lifted copy of a mechanism sees of the world: modules and builtins that know columns, besides."""
 
-    def __init__(self, drawer: Drawer, lifted: LiftedDrawer | None) -> None:
-        self.rng = GeneratorProxy(drawer)
-        self.numpy_random = RandomStateProxy(drawer, self.rng)
-        self.standard_random = PythonRandomProxy(drawer)
-        self.numpy = ModuleProxy(np, self._numpy_attribute)
-        self.math = ModuleProxy(math, lifted_math) if lifted is not None else math
-        self.builtins: dict[str, Callable[..., Any]] = LIFTED_BUILTINS if lifted is not None else {}
-        self.joins_branches = lifted is not None
-        self._lifted = lifted
-        self.draws_from_modules = False
-        """Whether the mechanism has reached for `numpy.random` or `random`, besides its rng."""
+    def __init__(self, drawer: LiftedDrawer) -> None:
+        super().__init__(drawer)
+        self.math = ModuleProxy(math, lifted_math)
+        self._drawer = drawer
         self.minds_warnings = False
         """Whether the mechanism could raise, count or read warnings, which NumPy gives run by run."""
 
-    def use(self, drawer: Drawer) -> None:
-        """Send every call for randomness to another drawer from now on."""
-        self.rng._drawer = drawer
-        self.numpy_random._drawer = drawer
-        self.standard_random._drawer = drawer
-
     def module(self, value: Any) -> Any:
         """The stand-in of a module, or the module itself."""
-        if value is np:
-            return self.numpy
-        if value is np.random:
-            self.draws_from_modules = True
-            return self.numpy_random
-        if value is random:
-            self.draws_from_modules = True
-            return self.standard_random
         if value is warnings:
             self.minds_warnings = True
-        return self.math if value is math else value
+        return self.math if value is math else super().module(value)
+
+    def code(self, function: FunctionType) -> CodeType:
+        """The function's code with simple branches joined and some calls redirected."""
+        if "type" in names_read(function.__code__):
+            raise CannotLift("it hands the builtin 'type' on, which would tell a column from a number")
+        return joined_code(function.__code__) or function.__code__
+
+    def builtins(self, function: FunctionType) -> dict[str, Any]:
+        """Builtins that know columns, where they are only called."""
+        only_called = names_only_called(function.__code__)
+        known = {name: lifted for name, lifted in LIFTED_BUILTINS.items() if name in only_called}
+        return super().builtins(function) | known
 
     def floating_point_error(self, kind: str, flag: int) -> None:
         """Called by NumPy when lifted values overflow, divide by zero or are invalid, if only in some runs."""
-        if self._lifted is not None and (self.minds_warnings or _warnings_raise()):
-            self._lifted.refuse(f"a floating-point error ({kind}) gives a warning, which matters here, in some runs")
+        if self.minds_warnings or _warnings_raise():
+            self._drawer.refuse(f"a floating-point error ({kind}) gives a warning, which matters here, in some runs")
 
     def name(self, value: Any) -> Any:
         """The stand-in of what `from module import name` brought in, or the value itself."""
-        owner = getattr(value, "__self__", None)
         label = getattr(value, "__name__", None)
         if not isinstance(label, str):
             return value
-        if owner is _LEGACY or value is np.random.default_rng:
-            self.draws_from_modules = True
-            return getattr(self.numpy_random, label)
-        if owner is _STANDARD:
-            self.draws_from_modules = True
-            return getattr(self.standard_random, label)
         if getattr(value, "__module__", None) == "warnings":
             self.minds_warnings = True
-        if callable(value) and self._lifted is not None:
+        if callable(value):
             if getattr(np, label, None) is value:
                 return getattr(self.numpy, label)
             if getattr(math, label, None) is value:
                 return getattr(self.math, label)
-        return value
+        return super().name(value)
 
     def _numpy_attribute(self, name: str) -> Any:
-        value = getattr(np, name)
-        if name == "random":
-            self.draws_from_modules = True
-            return self.numpy_random
-        if self._lifted is None or (isinstance(value, type) and name != "errstate"):
-            return value
+        value = super()._numpy_attribute(name)
         if name == "errstate":
             return self.errstate
+        if name == "random" or isinstance(value, type):
+            return value
         if name in ("seterr", "geterr", "seterrcall", "geterrcall"):
             return self._state_of_errors
         if name in _MAKERS:
@@ -107,21 +87,18 @@ class Stage:
 
     def errstate(self, **keywords: Any) -> Any:
         """`np.errstate`, unless it makes NumPy raise: one run's overflow would then end all runs."""
-        assert self._lifted is not None
         if set(keywords.values()) - {"ignore", "warn"}:
-            self._lifted.refuse("it makes NumPy raise floating-point errors")
+            self._drawer.refuse("it makes NumPy raise floating-point errors")
         # Whoever wants warnings is asked whether they matter.
         asked: Any = {name: "call" if value == "warn" else value for name, value in keywords.items()}
         return np.errstate(call=self.floating_point_error, **asked)
 
     def _state_of_errors(self, *args: Any, **keywords: Any) -> Any:
-        assert self._lifted is not None
-        self._lifted.refuse("it reads or sets what NumPy does about floating-point errors")
+        self._drawer.refuse("it reads or sets what NumPy does about floating-point errors")
 
     def _maker(self, real: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Arrays that the mechanism may assign draws to must be columns from the start."""
-        assert self._lifted is not None
-        drawer = self._lifted
+        drawer = self._drawer
 
         def make(*args: Any, **keywords: Any) -> Any:
             if args and holds_column(args[0]):
@@ -161,8 +138,6 @@ _MAKERS = frozenset(
         "zeros_like",
     }
 )
-_LEGACY = np.random.random.__self__  # type: ignore[attr-defined]
-_STANDARD: Any = vars(random)["_inst"]
 
 
 def _warnings_raise() -> bool:
@@ -196,19 +171,3 @@ def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
 def _drawn_floats(values: Any) -> bool:
     """Whether these are a few drawn floats, of which a table need not be made."""
     return 2 <= len(values) <= 100 and all(type(value) is Scalar and value.kind == "f" for value in values)
-
-
-class ModuleProxy:
-    """A module of which some attributes are replaced; each is looked up once."""
-
-    def __init__(self, module: ModuleType, attribute: Callable[[str], Any]) -> None:
-        self.__dict__["_module"] = module
-        self.__dict__["_attribute"] = attribute
-
-    def __getattr__(self, name: str) -> Any:
-        value = self._attribute(name)
-        self.__dict__[name] = value
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a lifted run may not set {self._module.__name__}.{name}")

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from refutedp.sampling.lifted.noise.distributions import Distribution
-from refutedp.sampling.lifted.rewrite.rng_proxy import Drawer
 from refutedp.sampling.lifted.trust.state import generators_state, restore_generators
+from refutedp.tracing.distributions import Distribution
+from refutedp.tracing.handler import Handler
 
 SEEDS = range(8)
 
@@ -23,8 +23,8 @@ class Unmirrored(BaseException):
     """The copy draws from a generator that no seed reaches, such as an unseeded `default_rng()`."""
 
 
-class Mirror:
-    """A drawer that draws what the global generators would draw with the same seed."""
+class Mirror(Handler):
+    """A handler that draws what the global generators would draw with the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._legacy = np.random.RandomState(seed)
@@ -43,7 +43,7 @@ class Mirror:
             self.refuse(distribution.name)
         return getattr(self._standard, "randrange" if name == "randint" else name)(*params)
 
-    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """As `np.random.choice`."""
         if not distribution.startswith("np.random."):
             self.refuse(distribution)
@@ -61,7 +61,7 @@ class Mirror:
 
 
 def outputs_side_by_side(
-    original: Callable[[], Any], copied: Callable[[], Any], use: Callable[[Drawer], None]
+    original: Callable[[], Any], copied: Callable[[], Any], use: Callable[[Handler], None]
 ) -> list[tuple[Any, Any]]:
     """What the original and its copy give on a few seeds; empty when the copy's draws cannot be seeded.
 

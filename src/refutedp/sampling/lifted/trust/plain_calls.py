@@ -13,13 +13,14 @@ import numpy as np
 
 from refutedp.model.mechanism import Mechanism
 from refutedp.sampling.encode import Raised, shape_of
-from refutedp.sampling.lifted.noise.distributions import Source
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
-from refutedp.sampling.lifted.rewrite.lifted_copies import Copier
-from refutedp.sampling.lifted.rewrite.modules import Stage
+from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
+from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.trust.refused_code import Watch
 from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay
+from refutedp.tracing.distributions import Source
+from refutedp.tracing.stage import Stage
 
 
 def maker(value: Any) -> Callable[[], Any]:
@@ -36,7 +37,7 @@ def maker(value: Any) -> Callable[[], Any]:
     return lambda: copy.deepcopy(value)
 
 
-def copied_functions(arguments: Mapping[str, Any], copier: Copier) -> dict[str, Any]:
+def copied_functions(arguments: Mapping[str, Any], copier: LiftedCopier) -> dict[str, Any]:
     """The arguments, with functions among them (scores, queries) seeing what the mechanism sees."""
     return {
         name: copier.copy(value) if isinstance(value, types.FunctionType) else value
@@ -47,17 +48,17 @@ def copied_functions(arguments: Mapping[str, Any], copier: Copier) -> dict[str, 
 class PlainCalls:
     """One mechanism on one input, called run by run: the function itself, or a copy of it.
 
-    A copy, whose modules draw from a drawer, stands for the function where it calls `np.random` or `random`;
+    A copy, whose modules draw from a handler, stands for the function where it calls `np.random` or `random`;
     `lifted` is the stage of the lifted copy, which knows whether it does. Exceptions are outputs.
     """
 
-    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lifted: Stage) -> None:
+    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lifted: LiftedStage) -> None:
         self._mechanism = mechanism
         self._data = maker(data)
         self._arguments = maker(dict(arguments))
         self._lifted = lifted
-        self._stage = Stage(Replay([]), None)
-        copier = Copier(self._stage)
+        self._stage = Stage(Replay([]))
+        copier = LiftedCopier(self._stage)
         self._copy = replace(mechanism, function=copier.copy(mechanism.function))
         self._copy_arguments = maker(copied_functions(arguments, copier))
         self._watch = Watch(copier.codes)

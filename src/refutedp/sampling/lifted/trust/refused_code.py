@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.sampling.lifted.refusal import is_internal
-from refutedp.sampling.lifted.rewrite.bytecode import instructions
-from refutedp.tracing.users_code import is_library, module_of
+from refutedp.tracing.bytecode import instructions
+from refutedp.tracing.users_code import is_internal, is_library, module_of
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
 _FORBIDDEN_CALLS: dict[str, frozenset[str]] = {

@@ -7,6 +7,7 @@ over. `Continue` finishes a handful of runs: where their record ends, it goes on
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,9 +17,9 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.functions import stack_nested
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.noise.distributions import DISTRIBUTIONS, Distribution, Source
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.rewrite.rng_proxy import normal_size
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
+from refutedp.tracing.handler import Handler, normal_size
 
 
 class Mismatch(Refused):
@@ -89,25 +90,71 @@ def _at(value: Any, index: int) -> Any:
     return array[0 if value.uniform else index]
 
 
-class Replay:
-    """A drawer for one plain call."""
+class OnePlainCall(Handler):
+    """A handler for one plain call, which starts with recorded draws."""
 
-    __slots__ = ("_position", "_records", "trouble")
+    __slots__ = ("_position", "trouble")
 
-    def __init__(self, records: Sequence[Recorded]) -> None:
-        self._records = records
+    def __init__(self) -> None:
         self._position = 0
         self.trouble: str | None = None
 
     @property
+    @abstractmethod
     def leftover(self) -> int:
         """How many recorded draws the plain function did not ask for."""
-        return len(self._records) - self._position
 
     def refuse(self, why: str) -> NoReturn:
         """The plain function went where lifted runs do not."""
         self.trouble = self.trouble or why
         raise Mismatch(why)
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
+        """The drawn element or elements of `options`."""
+        count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
+        index = self._index(distribution, (options, p), shape, lambda generator: generator.choice(count, shape, p=p))
+        if np.ndim(options) == 0:
+            return int(index) if np.ndim(index) == 0 else np.array(index)
+        return np.asarray(options)[index]
+
+    def permute(self, distribution: str, values: Any) -> Any:
+        """The drawn order of `values`."""
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        order = self._index(distribution, (values,), (count,), lambda generator: generator.permutation(count))
+        return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The drawn element, itself."""
+        count = len(options)
+        if count == 0:
+            raise IndexError("Cannot choose from an empty sequence")
+        index = self._index("random.choice", (count,), None, lambda generator: generator.integers(0, count))
+        return options[int(index)]
+
+    @abstractmethod
+    def _index(
+        self,
+        distribution: str,
+        params: tuple[Any, ...],
+        shape: tuple[int, ...] | None,
+        fresh: Callable[[np.random.Generator], Any],
+    ) -> Any:
+        """Which element or elements: as recorded, or drawn afresh."""
+
+
+class Replay(OnePlainCall):
+    """Gives the recorded draws, and compares what the plain function asks for."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: Sequence[Recorded]) -> None:
+        super().__init__()
+        self._records = records
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return len(self._records) - self._position
 
     def _next(self, distribution: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
         position = self._position
@@ -130,35 +177,14 @@ class Replay:
             return np.array(record.value)
         return record.value if distribution.convert is None else distribution.convert(record.value)
 
-    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
-        """The recorded element of `options`."""
-        return _chosen(options, self._next(distribution, (options, p), normal_size(size, self)).value)
-
-    def permute(self, distribution: str, values: Any) -> Any:
-        """The recorded order of `values`."""
-        count = int(values) if np.ndim(values) == 0 else len(values)
-        return _ordered(values, self._next(distribution, (values,), (count,)).value)
-
-    def pick(self, options: Sequence[Any]) -> Any:
-        """The recorded element, itself."""
-        _not_empty(options)
-        return options[int(self._next("random.choice", (len(options),), None).value)]
+    def _index(self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, fresh: Any) -> Any:
+        return self._next(distribution, params, shape).value
 
 
-class Continue:
-    """A drawer for one plain call that starts with recorded values and goes on with fresh ones."""
+class Continue(OnePlainCall):
+    """Gives recorded values first, and goes on with fresh ones."""
 
-    __slots__ = (
-        "_distributions",
-        "_drawn",
-        "_fresh",
-        "_position",
-        "_source",
-        "_values",
-        "_weighted",
-        "numbers",
-        "trouble",
-    )
+    __slots__ = ("_distributions", "_drawn", "_fresh", "_source", "_values", "_weighted", "numbers")
 
     def __init__(
         self,
@@ -168,9 +194,9 @@ class Continue:
         weighted: Callable[[int, Distribution, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
         drawn: list[Recorded] | None = None,
     ) -> None:
+        super().__init__()
         self._distributions = distributions
         self._values = values
-        self._position = 0
         self._fresh = 0
         self._source = source
         self._weighted = weighted
@@ -181,17 +207,11 @@ class Continue:
             drawn.clear()
         self.numbers = 0
         """How many numbers were drawn afresh."""
-        self.trouble: str | None = None
 
     @property
     def leftover(self) -> int:
         """How many recorded draws the plain function did not ask for."""
         return len(self._distributions) - self._position
-
-    def refuse(self, why: str) -> NoReturn:
-        """The plain function went where lifted runs do not."""
-        self.trouble = self.trouble or why
-        raise Mismatch(why)
 
     def _recorded(self, distribution: str) -> bool:
         """Whether the next draw is a recorded one; then it is at the position just before the current one."""
@@ -237,32 +257,15 @@ class Continue:
         return None if drawn is None else drawn[0]
 
     def _index(
-        self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, draw: Callable[[], Any]
+        self,
+        distribution: str,
+        params: tuple[Any, ...],
+        shape: tuple[int, ...] | None,
+        fresh: Callable[[np.random.Generator], Any],
     ) -> Any:
-        """Which element or elements: as recorded while there is a record, then drawn afresh."""
-        index = self._values[self._position - 1] if self._recorded(distribution) else draw()
+        index = self._values[self._position - 1] if self._recorded(distribution) else fresh(self._source.generator)
         self._note(distribution, params, shape, index)
         return index
-
-    def choose(self, distribution: str, options: Any, size: Any, p: Any) -> Any:
-        """The recorded element while there is one, then a fresh one."""
-        count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
-        generator = self._source.generator
-        return _chosen(
-            options, self._index(distribution, (options, p), shape, lambda: generator.choice(count, shape, p=p))
-        )
-
-    def permute(self, distribution: str, values: Any) -> Any:
-        """The recorded order while there is one, then a fresh one."""
-        count = int(values) if np.ndim(values) == 0 else len(values)
-        generator = self._source.generator
-        return _ordered(values, self._index(distribution, (values,), (count,), lambda: generator.permutation(count)))
-
-    def pick(self, options: Sequence[Any]) -> Any:
-        """The recorded element while there is one, then a fresh one."""
-        _not_empty(options)
-        count, generator = len(options), self._source.generator
-        return options[int(self._index("random.choice", (count,), None, lambda: generator.integers(0, count)))]
 
 
 def values_by_run(distributions: tuple[str, ...], arrays: tuple[Array, ...], n: int) -> list[tuple[Any, ...]]:
@@ -276,21 +279,6 @@ def values_by_run(distributions: tuple[str, ...], arrays: tuple[Array, ...], n: 
         )
         columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
     return list(zip(*columns, strict=True))
-
-
-def _chosen(options: Any, index: Any) -> Any:
-    if np.ndim(options) == 0:
-        return int(index) if np.ndim(index) == 0 else np.array(index)
-    return np.asarray(options)[index]
-
-
-def _ordered(values: Any, order: Any) -> Any:
-    return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
-
-
-def _not_empty(options: Sequence[Any]) -> None:
-    if len(options) == 0:
-        raise IndexError("Cannot choose from an empty sequence")
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from refutedp.model.outputs import Array
-from refutedp.sampling.lifted.columns.lifted_value import Lifted
-from refutedp.sampling.lifted.noise.fast_noise import COLUMN_DISTRIBUTIONS, many, standard
+from refutedp.tracing import kinds_of_noise as kinds
+from refutedp.tracing.fast_noise import COLUMN_DISTRIBUTIONS, many, standard
+from refutedp.tracing.kinds_of_noise import UNKNOWN, Noise
 
 Size = tuple[int, ...] | int | None
+Parameters = tuple[tuple[str, Any], ...]
 
 
 class Source:
@@ -48,57 +50,49 @@ class Distribution:
     """
 
     name: str
-    parameters: tuple[tuple[str, Any], ...]
+    parameters: Parameters
     sample: Callable[[Source, tuple[Any, ...], Size], Any]
     convert: Callable[[Any], Any] | None
+    noise: Noise
     positive: tuple[int, ...] = ()
-
-    def takes(self, params: tuple[Any, ...]) -> bool:
-        """Whether a distribution of `random`, written in Python, does with these what is done with columns."""
-        if any(p.__class__ is not float and p.__class__ is not int for p in params):
-            return False
-        return all(bool((np.asarray(_numbers(params[k])) > 0).all()) for k in self.positive)
-
-
-def _numbers(value: Any) -> Any:
-    return value.values() if isinstance(value, Lifted) else value
 
 
 REQUIRED: Any = object()
 
-_FLOAT_DISTRIBUTIONS: dict[str, tuple[tuple[str, Any], ...]] = {
-    "laplace": (("loc", 0.0), ("scale", 1.0)),
-    "gumbel": (("loc", 0.0), ("scale", 1.0)),
-    "logistic": (("loc", 0.0), ("scale", 1.0)),
-    "normal": (("loc", 0.0), ("scale", 1.0)),
-    "lognormal": (("mean", 0.0), ("sigma", 1.0)),
-    "uniform": (("low", 0.0), ("high", 1.0)),
-    "exponential": (("scale", 1.0),),
-    "rayleigh": (("scale", 1.0),),
-    "standard_cauchy": (),
-    "standard_gamma": (("shape", REQUIRED),),
-    "standard_t": (("df", REQUIRED),),
-    "gamma": (("shape", REQUIRED), ("scale", 1.0)),
-    "beta": (("a", REQUIRED), ("b", REQUIRED)),
-    "chisquare": (("df", REQUIRED),),
-    "f": (("dfnum", REQUIRED), ("dfden", REQUIRED)),
-    "pareto": (("a", REQUIRED),),
-    "power": (("a", REQUIRED),),
-    "weibull": (("a", REQUIRED),),
-    "wald": (("mean", REQUIRED), ("scale", REQUIRED)),
-    "vonmises": (("mu", REQUIRED), ("kappa", REQUIRED)),
-    "triangular": (("left", REQUIRED), ("mode", REQUIRED), ("right", REQUIRED)),
+_FLOAT_DISTRIBUTIONS: dict[str, tuple[Parameters, Noise]] = {
+    "laplace": ((("loc", 0.0), ("scale", 1.0)), kinds.LAPLACE),
+    "gumbel": ((("loc", 0.0), ("scale", 1.0)), kinds.GUMBEL),
+    "logistic": ((("loc", 0.0), ("scale", 1.0)), kinds.LOGISTIC),
+    "normal": ((("loc", 0.0), ("scale", 1.0)), kinds.NORMAL),
+    "lognormal": ((("mean", 0.0), ("sigma", 1.0)), UNKNOWN),
+    "uniform": ((("low", 0.0), ("high", 1.0)), kinds.UNIFORM),
+    "exponential": ((("scale", 1.0),), kinds.EXPONENTIAL),
+    "rayleigh": ((("scale", 1.0),), kinds.RAYLEIGH),
+    "standard_cauchy": ((), kinds.STANDARD_CAUCHY),
+    "standard_gamma": ((("shape", REQUIRED),), UNKNOWN),
+    "standard_t": ((("df", REQUIRED),), UNKNOWN),
+    "gamma": ((("shape", REQUIRED), ("scale", 1.0)), kinds.GAMMA),
+    "beta": ((("a", REQUIRED), ("b", REQUIRED)), kinds.BETA),
+    "chisquare": ((("df", REQUIRED),), UNKNOWN),
+    "f": ((("dfnum", REQUIRED), ("dfden", REQUIRED)), UNKNOWN),
+    "pareto": ((("a", REQUIRED),), UNKNOWN),
+    "power": ((("a", REQUIRED),), UNKNOWN),
+    "weibull": ((("a", REQUIRED),), UNKNOWN),
+    "wald": ((("mean", REQUIRED), ("scale", REQUIRED)), UNKNOWN),
+    "vonmises": ((("mu", REQUIRED), ("kappa", REQUIRED)), UNKNOWN),
+    "triangular": ((("left", REQUIRED), ("mode", REQUIRED), ("right", REQUIRED)), UNKNOWN),
+    "standard_normal": ((), kinds.STANDARD_NORMAL),
+    "standard_exponential": ((), kinds.STANDARD_EXPONENTIAL),
 }
-_INT_DISTRIBUTIONS: dict[str, tuple[tuple[str, Any], ...]] = {
-    "geometric": (("p", REQUIRED),),
-    "binomial": (("n", REQUIRED), ("p", REQUIRED)),
-    "poisson": (("lam", 1.0),),
-    "negative_binomial": (("n", REQUIRED), ("p", REQUIRED)),
-    "hypergeometric": (("ngood", REQUIRED), ("nbad", REQUIRED), ("nsample", REQUIRED)),
-    "logseries": (("p", REQUIRED),),
-    "zipf": (("a", REQUIRED),),
+_INT_DISTRIBUTIONS: dict[str, tuple[Parameters, Noise]] = {
+    "geometric": ((("p", REQUIRED),), kinds.GEOMETRIC),
+    "binomial": ((("n", REQUIRED), ("p", REQUIRED)), kinds.BINOMIAL),
+    "poisson": ((("lam", 1.0),), kinds.POISSON),
+    "negative_binomial": ((("n", REQUIRED), ("p", REQUIRED)), UNKNOWN),
+    "hypergeometric": ((("ngood", REQUIRED), ("nbad", REQUIRED), ("nsample", REQUIRED)), UNKNOWN),
+    "logseries": ((("p", REQUIRED),), UNKNOWN),
+    "zipf": ((("a", REQUIRED),), UNKNOWN),
 }
-_SIZE_ONLY = ("random", "standard_normal", "standard_exponential")
 
 
 Sample = Callable[[Source, tuple[Any, ...], Size], Any]
@@ -177,37 +171,32 @@ def _gauss(source: Source, params: tuple[Any, ...], size: Size) -> Any:
     return mu + sigma * source.generator.standard_normal(size)
 
 
-def _gamma(source: Source, params: tuple[Any, ...], size: Size) -> Any:
-    return source.generator.gamma(params[0], params[1], size)
-
-
 def _build() -> dict[str, Distribution]:
     table: dict[str, Distribution] = {}
 
-    def add(name: str, parameters: Any, sample: Any, convert: Any, positive: tuple[int, ...] = ()) -> None:
-        table[name] = Distribution(name, parameters, sample, convert, positive)
+    def add(name: str, parameters: Parameters, sample: Sample, convert: Any, noise: Noise, *positive: int) -> None:
+        table[name] = Distribution(name, parameters, sample, convert, noise, positive)
 
     for distributions, convert in ((_FLOAT_DISTRIBUTIONS, float), (_INT_DISTRIBUTIONS, int)):
-        for name, parameters in distributions.items():
-            add(name, parameters, _quick(name, _modern(name)), convert)
-            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert)
-    for name in _SIZE_ONLY:
-        add(name, (), _modern(name), float)
-    for name in ("random_sample", "standard_normal", "standard_exponential"):
-        add(f"np.random.{name}", (), _quick(f"np.random.{name}", _legacy(name)), float)
+        for name, (parameters, noise) in distributions.items():
+            add(name, parameters, _quick(name, _modern(name)), convert, noise)
+            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert, noise)
+    add("random", (), _modern("random"), float, kinds.STANDARD_UNIFORM)
+    add("np.random.random_sample", (), _legacy("random_sample"), float, kinds.STANDARD_UNIFORM)
     bounds = (("low", REQUIRED), ("high", REQUIRED))
-    add("integers", bounds, _integers, None)
-    add("np.random.randint", bounds, _legacy_integers, int)
-    add("random.random", (), _modern("random"), float)
-    add("random.uniform", (("a", REQUIRED), ("b", REQUIRED)), _uniform, float)
-    add("random.gauss", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
-    add("random.normalvariate", (("mu", 0.0), ("sigma", 1.0)), _gauss, float)
+    add("integers", bounds, _integers, None, kinds.INTEGERS)
+    add("np.random.randint", bounds, _legacy_integers, int, kinds.INTEGERS)
+    add("random.random", (), _modern("random"), float, kinds.STANDARD_UNIFORM)
+    add("random.uniform", (("a", REQUIRED), ("b", REQUIRED)), _uniform, float, kinds.UNIFORM)
+    add("random.gauss", (("mu", 0.0), ("sigma", 1.0)), _gauss, float, kinds.NORMAL)
+    add("random.normalvariate", (("mu", 0.0), ("sigma", 1.0)), _gauss, float, kinds.NORMAL)
     rate = 1.0 if sys.version_info >= (3, 12) else REQUIRED
-    add("random.expovariate", (("lambd", rate),), _expovariate, float, (0,))
-    add("random.gammavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _gamma, float, (0, 1))
-    add("random.betavariate", (("alpha", REQUIRED), ("beta", REQUIRED)), _modern("beta"), float, (0, 1))
-    add("random.randint", bounds, _integers, int)
-    add("random.choice", bounds, _integers, int)
+    add("random.expovariate", (("lambd", rate),), _expovariate, float, kinds.EXPONENTIAL_BY_RATE, 0)
+    shapes = (("alpha", REQUIRED), ("beta", REQUIRED))
+    add("random.gammavariate", shapes, _modern("gamma"), float, kinds.GAMMA, 0, 1)
+    add("random.betavariate", shapes, _modern("beta"), float, kinds.BETA, 0, 1)
+    add("random.randint", bounds, _integers, int, kinds.INTEGERS)
+    add("random.choice", bounds, _integers, int, UNKNOWN)
     return table
 
 
