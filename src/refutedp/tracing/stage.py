@@ -17,6 +17,8 @@ from refutedp.model.mechanism import Generators
 from refutedp.tracing.handler import Handler
 from refutedp.tracing.rng_proxy import GeneratorProxy, PythonRandomProxy, RandomStateProxy, RngProxy
 
+GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+"""What a function could draw from by itself."""
 _LEGACY = np.random.random.__self__  # type: ignore[attr-defined]
 _STANDARD: Any = vars(random)["_inst"]
 

@@ -80,3 +80,22 @@ def test_globals_of_the_user_are_left_alone():
     lift.sample(5000, np.random.default_rng(2))
     assert np.array_equal(np.random.get_state()[1], numpy_state)
     assert random.getstate() == python_state
+
+
+def test_state_is_noticed_under_a_name_that_two_functions_use():
+    def counting():
+        seen = [1]
+
+        def count():
+            seen.append(1)
+            return len(seen)
+
+        return count
+
+    count, seen = counting(), [0]
+
+    def mechanism(data, rng):
+        return data[0] + seen[0] + (count() > 10**9) + rng.laplace()
+
+    with pytest.raises(CannotLift, match="keeps state between calls, in 'seen"):
+        prove_and_run(mechanism)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import random
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +15,8 @@ from refutedp.sampling.lifted.rewrite.branches import HELPERS
 from refutedp.sampling.lifted.rewrite.calls import helper_of
 from refutedp.tracing.bytecode import instructions, names_read_for, nested_codes
 from refutedp.tracing.copier import Copier
-from refutedp.tracing.stage import Stage
+from refutedp.tracing.stage import GENERATORS, Stage
 from refutedp.tracing.users_code import is_library
-
-_FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
 
 class LiftedCopier(Copier):
@@ -30,7 +27,9 @@ class LiftedCopier(Copier):
         self._draws_through: set[str] = set()
         self._memo: dict[int, Any] = {}
         """What was copied of containers, by the original's id: what shares a container goes on sharing its copy."""
-        self._kept: dict[str, Any] = {}
+        self._pairs: dict[int, tuple[Any, Any]] = {}
+        """Copies of containers with their originals, by the original's id."""
+        self._kept: list[tuple[str, Any]] = []
         """Objects that are not copied, by name."""
         self.roots: dict[str, Any] = {}
         """Everything that the copied code can reach, and so could keep state in, by name."""
@@ -43,7 +42,7 @@ class LiftedCopier(Copier):
     def copy_method(self, function: Any, owner: Any) -> Any:
         """A copy of a function, bound to its object, which could keep state."""
         called = function.__name__ == "__call__"
-        self.roots[type(owner).__name__ if called else f"{function.__qualname__}.__self__"] = owner
+        self._watch(type(owner).__name__ if called else f"{function.__qualname__}.__self__", owner)
         return super().copy_method(function, owner)
 
     def names(self, function: types.FunctionType) -> dict[str, Any]:
@@ -57,9 +56,8 @@ class LiftedCopier(Copier):
     def check(self, function: types.FunctionType, copied: types.FunctionType) -> None:
         """Refuse state in an outer function; note what else could keep state, and what draws from NumPy."""
         _refuse_outer_state(function)
-        self.roots[f"{function.__qualname__}()"] = [
-            (one.__defaults__, one.__kwdefaults__, one.__dict__) for one in (copied, function)
-        ]
+        parts = [(one.__defaults__, one.__kwdefaults__, one.__dict__) for one in (copied, function)]
+        self._watch(f"{function.__qualname__}()", parts)
         self._draws_through |= names_read_for(function.__code__, "random")
 
     def _reach_into(self, module: types.ModuleType, used: set[str]) -> None:
@@ -68,7 +66,7 @@ class LiftedCopier(Copier):
             for name in used & vars(module).keys():
                 value = vars(module)[name]
                 if not isinstance(value, (types.ModuleType, types.FunctionType)):
-                    self.roots[f"{module.__name__}.{name}"] = value
+                    self._watch(f"{module.__name__}.{name}", value)
 
     def replacement(self, name: str, value: Any, used: set[str]) -> Any:
         """A stand-in, a copy of a function or container, or the value itself, which is then watched."""
@@ -77,7 +75,7 @@ class LiftedCopier(Copier):
             if value is np and name in self._draws_through:
                 self.stage.draws_from_modules = True
             return self.stage.module(value)
-        if isinstance(value, _FOREIGN):
+        if isinstance(value, GENERATORS):
             raise CannotLift(f"it draws from a generator of its own, '{name}'")
         stand_in = self.stage.name(value)
         if stand_in is not value:
@@ -88,15 +86,21 @@ class LiftedCopier(Copier):
             return value
         own = self.given(value)
         if own is value:
-            self._kept[name] = value
+            self._kept.append((name, value))
         # Plain calls reach the original.
-        self.roots[name] = own if own is value else (own, value)
+        self._watch(name, own if own is value else self._pairs.setdefault(id(value), (own, value)))
         return own
+
+    def _watch(self, name: str, value: Any) -> None:
+        """Add a root; one of the same name that another function uses stays watched."""
+        while name in self.roots and self.roots[name] is not value:
+            name += "'"
+        self.roots[name] = value
 
     def refuse_shared(self) -> None:
         """Refuse an object that shares a container with a variable: the variable's is a copy, the object's is not."""
         copied = self._memo.keys() - {id(self._memo)}
-        for name, value in self._kept.items():
+        for name, value in self._kept:
             if any(id(inner) in copied for inner in _containers_in(value, _DEPTH)):
                 raise CannotLift(f"'{name}' shares a container with another variable")
 
