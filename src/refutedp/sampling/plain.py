@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ TURNS = 8
 """How often the inputs take turns in one chunk of a batched function."""
 LEAST_BATCH = 1000
 """Runs of a stretch in which both have their turn."""
-_IMMUTABLE = (bool, int, float, str, bytes, type(None))
+_IMMUTABLE = (bool, int, float, str, bytes, type(None), np.number, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def run_plain(
         if mechanism.batched:
             return _run_batched(mechanism, inputs, arguments, order, rng, on_error)
         results: list[list[Any]] = [[] for _ in inputs]
-        makers = [_copier(data) for data in inputs]
-        copy_arguments = _copier(dict(arguments))
+        makers = [maker(data) for data in inputs]
+        copy_arguments = maker(dict(arguments))
         for side in order.tolist():
             data = makers[side]()
             try:
@@ -120,7 +120,7 @@ def _batch(
     on_error: OnError,
 ) -> Outputs:
     try:
-        batch = mechanism.call(_copier(data)(), _copier(dict(arguments))(), rng=rng, size=size)
+        batch = mechanism.call(maker(data)(), maker(dict(arguments))(), rng=rng, size=size)
         if on_error == "raise" and isinstance(batch, list):
             _raise_first(mechanism, data, batch)
     except MechanismError:  # a program that breaks its protocol: no output of any mechanism
@@ -182,8 +182,8 @@ def _failed(
     return Raised(type(error).__name__)
 
 
-def _copier(value: Any) -> Any:
-    """A function that makes fresh copies of `value`, as cheaply as its contents allow."""
+def maker(value: Any) -> Callable[[], Any]:
+    """A function that makes fresh copies of an input, as cheaply as its contents allow."""
     if isinstance(value, _IMMUTABLE):
         return lambda: value
     if type(value) is list and all(isinstance(item, _IMMUTABLE) for item in value):

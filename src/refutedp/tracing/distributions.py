@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.model.outputs import Array
 from refutedp.tracing import kinds_of_noise as kinds
 from refutedp.tracing.fast_noise import COLUMN_DISTRIBUTIONS, many, standard
-from refutedp.tracing.kinds_of_noise import UNKNOWN, Noise
+from refutedp.tracing.kinds_of_noise import UNKNOWN, Noise, Params
 
 Size = tuple[int, ...] | int | None
 Parameters = tuple[tuple[str, Any], ...]
@@ -41,6 +40,9 @@ class Source:
         self.legacy = np.random.RandomState(generator.bit_generator)
 
 
+Sample = Callable[[Source, Params, Size], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """One distribution: its parameters in order, and `sample(source, params, size)`, a scalar when size is None.
@@ -51,7 +53,7 @@ class Distribution:
 
     name: str
     parameters: Parameters
-    sample: Callable[[Source, tuple[Any, ...], Size], Any]
+    sample: Sample
     convert: Callable[[Any], Any] | None
     noise: Noise
     positive: tuple[int, ...] = ()
@@ -95,19 +97,11 @@ _INT_DISTRIBUTIONS: dict[str, tuple[Parameters, Noise]] = {
 }
 
 
-Sample = Callable[[Source, tuple[Any, ...], Size], Any]
+def _by(owner: str, name: str) -> Sample:
+    """The method of the source's new or legacy generator."""
 
-
-def _modern(name: str) -> Sample:
-    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
-        return getattr(source.generator, name)(*params, size)
-
-    return sample
-
-
-def _legacy(name: str) -> Sample:
-    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
-        return getattr(source.legacy, name)(*params, size)
+    def sample(source: Source, params: Params, size: Size) -> Any:
+        return getattr(getattr(source, owner), name)(*params, size)
 
     return sample
 
@@ -117,7 +111,7 @@ def _quick(name: str, plain: Sample) -> Sample:
     if name not in COLUMN_DISTRIBUTIONS:
         return plain
 
-    def sample(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+    def sample(source: Source, params: Params, size: Size) -> Any:
         if size is None or source.exact or not many(size) or not _location_and_scale(params):
             return plain(source, params, size)
         values = standard(name, source.generator, size)
@@ -130,43 +124,26 @@ def _quick(name: str, plain: Sample) -> Sample:
     return sample
 
 
-def _location_and_scale(params: tuple[Any, ...]) -> bool:
+def _location_and_scale(params: Params) -> bool:
     """Whether these are numbers that every generator takes."""
     return all(isinstance(p, (int, float)) and math.isfinite(p) for p in params) and (not params or params[-1] > 0)
 
 
-def _integers(source: Source, params: tuple[Any, ...], size: Size) -> Any:
-    low, high = params
-    return source.generator.integers(low, high, size)
-
-
-def _legacy_integers(source: Source, params: tuple[Any, ...], size: Size) -> Any:
-    low, high = params
-    return source.legacy.randint(low, high, size)
-
-
-def per_element(function: Callable[..., float], *arrays: Any) -> Any:
-    """`function` of the standard library on each element: NumPy's own may differ in the last bit."""
-    if not any(isinstance(a, np.ndarray) for a in arrays):
-        return function(*arrays)
-    shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
-    flat = [np.broadcast_to(a, shape).ravel().tolist() for a in arrays]
-    result: Array = np.fromiter(map(function, *flat), np.float64, math.prod(shape))
-    return result.reshape(shape)
-
-
-def _expovariate(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+def _expovariate(source: Source, params: Params, size: Size) -> Any:
     if size is not None and not source.exact and many(size):
         return standard("np.random.exponential", source.generator, size) / params[0]
-    return -per_element(math.log, 1.0 - source.generator.random(size)) / params[0]
+    rest = 1.0 - source.generator.random(size)
+    # The standard library's logarithm: NumPy's own may differ in the last bit.
+    logs = math.log(rest) if size is None else np.vectorize(math.log, [float])(rest)
+    return -logs / params[0]
 
 
-def _uniform(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+def _uniform(source: Source, params: Params, size: Size) -> Any:
     low, high = params
     return low + (high - low) * source.generator.random(size)
 
 
-def _gauss(source: Source, params: tuple[Any, ...], size: Size) -> Any:
+def _gauss(source: Source, params: Params, size: Size) -> Any:
     mu, sigma = params
     return mu + sigma * source.generator.standard_normal(size)
 
@@ -179,24 +156,24 @@ def _build() -> dict[str, Distribution]:
 
     for distributions, convert in ((_FLOAT_DISTRIBUTIONS, float), (_INT_DISTRIBUTIONS, int)):
         for name, (parameters, noise) in distributions.items():
-            add(name, parameters, _quick(name, _modern(name)), convert, noise)
-            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _legacy(name)), convert, noise)
-    add("random", (), _modern("random"), float, kinds.STANDARD_UNIFORM)
-    add("np.random.random_sample", (), _legacy("random_sample"), float, kinds.STANDARD_UNIFORM)
+            add(name, parameters, _quick(name, _by("generator", name)), convert, noise)
+            add(f"np.random.{name}", parameters, _quick(f"np.random.{name}", _by("legacy", name)), convert, noise)
+    add("random", (), _by("generator", "random"), float, kinds.STANDARD_UNIFORM)
+    add("np.random.random_sample", (), _by("legacy", "random_sample"), float, kinds.STANDARD_UNIFORM)
     bounds = (("low", REQUIRED), ("high", REQUIRED))
-    add("integers", bounds, _integers, None, kinds.INTEGERS)
-    add("np.random.randint", bounds, _legacy_integers, int, kinds.INTEGERS)
-    add("random.random", (), _modern("random"), float, kinds.STANDARD_UNIFORM)
+    add("integers", bounds, _by("generator", "integers"), None, kinds.INTEGERS)
+    add("np.random.randint", bounds, _by("legacy", "randint"), int, kinds.INTEGERS)
+    add("random.random", (), _by("generator", "random"), float, kinds.STANDARD_UNIFORM)
     add("random.uniform", (("a", REQUIRED), ("b", REQUIRED)), _uniform, float, kinds.UNIFORM)
     add("random.gauss", (("mu", 0.0), ("sigma", 1.0)), _gauss, float, kinds.NORMAL)
     add("random.normalvariate", (("mu", 0.0), ("sigma", 1.0)), _gauss, float, kinds.NORMAL)
     rate = 1.0 if sys.version_info >= (3, 12) else REQUIRED
     add("random.expovariate", (("lambd", rate),), _expovariate, float, kinds.EXPONENTIAL_BY_RATE, 0)
     shapes = (("alpha", REQUIRED), ("beta", REQUIRED))
-    add("random.gammavariate", shapes, _modern("gamma"), float, kinds.GAMMA, 0, 1)
-    add("random.betavariate", shapes, _modern("beta"), float, kinds.BETA, 0, 1)
-    add("random.randint", bounds, _integers, int, kinds.INTEGERS)
-    add("random.choice", bounds, _integers, int, UNKNOWN)
+    add("random.gammavariate", shapes, _by("generator", "gamma"), float, kinds.GAMMA, 0, 1)
+    add("random.betavariate", shapes, _by("generator", "beta"), float, kinds.BETA, 0, 1)
+    add("random.randint", bounds, _by("generator", "integers"), int, kinds.INTEGERS)
+    add("random.choice", bounds, _by("generator", "integers"), int, UNKNOWN)
     return table
 
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from refutedp.tracing.distributions import Distribution
+from refutedp.tracing.kinds_of_noise import Params
+
+Shape: TypeAlias = tuple[int, ...] | None
+"""The shape of one draw; None for a scalar."""
 
 
 class Traced:
@@ -26,7 +30,7 @@ class Handler(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
         """One draw (a column of them, when lifted) of the given distribution."""
 
     @abstractmethod
@@ -58,7 +62,7 @@ class Handler(ABC):
         self.refuse(f"it uses {type(proxy).__name__}.{name}, which lifted runs do not know")
 
 
-def normal_size(size: Any, handler: Handler) -> tuple[int, ...] | None:
+def normal_size(size: Any, handler: Handler) -> Shape:
     """`size` as a tuple of ints, or None for one scalar; what is neither is refused."""
     if size is None:
         return None

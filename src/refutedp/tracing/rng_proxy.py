@@ -26,21 +26,14 @@ def _method(name: str, distribution: Distribution) -> Callable[..., Any]:
         for parameter, default in distribution.parameters
     )
     values = "".join(f"{parameter}, " for parameter in names)
-    if distribution.name.startswith("random."):
-        source = (
-            f"def {name}(self, {signature}*more, **named):\n"
-            f"    if more or named:\n"
-            f"        self._unknown({name!r}, more, named)\n"
-            f"    self._check(distribution, ({values}))\n"
-            f"    return self._handler.draw(distribution, ({values}), None)\n"
-        )
-    else:
-        source = (
-            f"def {name}(self, {signature}size=None, *more, **named):\n"
-            f"    if more or named:\n"
-            f"        self._unknown({name!r}, more, named)\n"
-            f"    return self._handler.draw(distribution, ({values}), size)\n"
-        )
+    python = distribution.name.startswith("random.")
+    source = (
+        f"def {name}(self, {signature}{'' if python else 'size=None, '}*more, **named):\n"
+        f"    if more or named:\n"
+        f"        self._unknown({name!r}, more, named)\n"
+        f"    {f'self._check(distribution, ({values}))' if python else ''}\n"
+        f"    return self._handler.draw(distribution, ({values}), {None if python else 'size'})\n"
+    )
     scope: dict[str, Any] = {"distribution": distribution}
     # Of this file, so that frames of the method are known as ours.
     exec(compile(source, __file__, "exec"), scope)

@@ -37,13 +37,12 @@ class NoiseFree(Handler):
             self.refuse(f"it draws with {name!r}, for which no noise-free value is known")
         shapes = [() if isinstance(p, Traced) else np.shape(p) for p in params]
         shape = np.broadcast_shapes(*shapes) if size is None else _shape(size)
-        columns = [
-            [p] * math.prod(shape) if isinstance(p, Traced) or np.ndim(p) == 0 else [*np.broadcast_to(p, shape).flat]
-            for p in params
-        ]
-        rows = list(zip(*columns, strict=True)) if columns else [()] * math.prod(shape)
+        rows, times = [params], math.prod(shape)
+        if not all(isinstance(p, Traced) or np.isscalar(p) for p in params):
+            columns = [[p] * times if isinstance(p, Traced) else [*np.broadcast_to(p, shape).flat] for p in params]
+            rows, times = list(zip(*columns, strict=True)), 1
         self.record(noise, rows)
-        values = [self.number(noise.noise_free(*row), distribution.convert or np.int64) for row in rows]
+        values = [self.number(noise.noise_free(*row), distribution.convert or np.int64) for row in rows] * times
         return values[0] if size is None and shape == () else self.array(values, shape)
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
@@ -88,7 +87,7 @@ class NoiseFree(Handler):
         if name == "choices":
             return self._choices
         if name == "spawn":
-            return lambda n: [proxy] * operator.index(n)
+            return lambda n_children: [proxy] * operator.index(n_children)
         if name not in _GENERATORS:
             self.refuse(f"it draws with {name!r}, for which no noise-free value is known")
         return lambda *_: proxy

@@ -413,6 +413,28 @@ def test_float_of_an_argument_is_followed():
     assert found.notes == ()
 
 
+def test_generators_of_every_make_are_without_noise():
+    def checked(queries, epsilon, threshold, rng):
+        assert isinstance(rng, np.random.Generator)
+        own = np.random.Generator(np.random.PCG64(7))
+        return [q + rng.laplace(scale=1 / epsilon) + own.normal() > threshold for q in queries]
+
+    def imports(queries, epsilon, threshold):
+        import random as standard
+
+        import numpy.random as legacy
+
+        return [q + standard.gauss(0, 1 / epsilon) + legacy.standard_normal() > threshold for q in queries]
+
+    def older(queries, epsilon, threshold, random_state):
+        return [q + random_state.randn() + random_state.laplace(0, 1 / epsilon) > threshold for q in queries]
+
+    for function in (checked, imports, older):
+        found = find_arguments(describe(function), *ALL_ABOVE, {"epsilon": 0.5})
+        assert found.arguments == {"threshold": 1.5}
+        assert found.notes == ()
+
+
 def test_nothing_to_find():
     found = find_arguments(describe(early_return), *ALL_ABOVE, {"epsilon": 0.5, "threshold": 1})
     assert found.arguments == {}

@@ -16,7 +16,7 @@ from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.collect import example
 from refutedp.sampling.lifted.trust.replay_draws import recorded_draws
-from refutedp.tracing.distributions import Source
+from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.lifted.programs import compiled, programs
 
 
@@ -36,7 +36,8 @@ class Recorded:
                 return int(record.value)  # NumPy returns Python's integers for Python's type.
             if record.size is not None:
                 return np.array(record.value)
-            return record.value if record.convert is None else record.convert(record.value)
+            convert = DISTRIBUTIONS[name].convert
+            return record.value if convert is None else convert(record.value)
 
         return next_value
 

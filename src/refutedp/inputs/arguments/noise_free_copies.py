@@ -64,6 +64,13 @@ class _Float(float, metaclass=_IsFloat):
         return value + 0.0 if type(value) is Number else float(value)
 
 
+class _IsGenerator(type):
+    """The type of a `Generator` that can be called as well as asked for by isinstance."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, np.random.Generator)
+
+
 class FollowedStage(Stage):
     """What a followed copy sees: any generator is noise-free, and `max`, `min`, `any` and `all` do not fork.
 
@@ -73,7 +80,7 @@ class FollowedStage(Stage):
 
     def __init__(self, draws: FollowedDraws, *, own_float: bool) -> None:
         super().__init__(draws)
-        self.numpy_random.Generator = self.numpy_random.default_rng
+        self.numpy_random.Generator = _IsGenerator("Generator", (), {"__new__": lambda *_: self.rng})
         self._builtins = {**_BUILTINS, "float": _Float} if own_float else _BUILTINS
 
     def builtins(self, function: types.FunctionType) -> dict[str, Any]:

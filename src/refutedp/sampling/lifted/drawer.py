@@ -18,7 +18,8 @@ from refutedp.sampling.lifted.execution import Run
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import Draw
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.handler import Handler, normal_size
+from refutedp.tracing.handler import Handler, Shape, normal_size
+from refutedp.tracing.kinds_of_noise import Params
 
 FEW_OPTIONS = 64
 """Among so many options a choice is found faster by comparing with each."""
@@ -49,7 +50,7 @@ class LiftedDrawer(Handler):
         """Give up the lift."""
         self.run.refuse(why)
 
-    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
         """One column of draws; parameters may be numbers, arrays or columns."""
         run = self.run
         array: Array | None
@@ -57,7 +58,7 @@ class LiftedDrawer(Handler):
             position = len(run.draws)
             rows = run.record.rows(position)
             if rows is not None:
-                run.draws.append(Draw(distribution.name, params, None, rows, run.epoch, distribution.convert))
+                run.draws.append(Draw(distribution.name, params, None, rows, run.epoch))
                 return retraced(run, rows, distribution.convert is None)
             array = run.record.taken(position)
             shape = array.shape[1:] or None
@@ -76,7 +77,7 @@ class LiftedDrawer(Handler):
                 self.refuse(
                     f"it calls {distribution.name} with parameters that are invalid, if only in some runs: {error}"
                 )
-        run.draws.append(Draw(distribution.name, params, shape, array, run.epoch, distribution.convert))
+        run.draws.append(Draw(distribution.name, params, shape, array, run.epoch))
         if shape is not None:
             return ArrayColumn(run, array, False, ordered=True)
         return Scalar(run, array, array.dtype.kind, distribution.convert is None)
@@ -102,7 +103,7 @@ class LiftedDrawer(Handler):
             pool = np.asarray(pool)
             if pool.dtype not in STANDARD and pool.dtype.kind != "U":
                 self.refuse(f"it chooses among values of dtype {pool.dtype}")
-        drawn = Draw(distribution, (options, p), shape, index, run.epoch, None)
+        drawn = Draw(distribution, (options, p), shape, index, run.epoch)
         run.draws.append(drawn)
         if isinstance(pool, Lifted):
             chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
@@ -114,7 +115,7 @@ class LiftedDrawer(Handler):
         # choice(5) gives a Python int, choice([1, 2]) a NumPy one.
         return Scalar(run, values, values.dtype.kind, element_ndim(options) != 0)
 
-    def _indices(self, count: int, p: Any, shape: tuple[int, ...] | None) -> Array:
+    def _indices(self, count: int, p: Any, shape: Shape) -> Array:
         n = self.run.n
         full = (n, *(shape or ()))
         if p is None:
@@ -139,7 +140,7 @@ class LiftedDrawer(Handler):
         index: Array = (cumulative[:, None, :] <= uniform[:, :, None]).sum(axis=2)
         return index.reshape(full)
 
-    def _uniform(self, shape: tuple[int, ...] | None) -> Array:
+    def _uniform(self, shape: Shape) -> Array:
         """The numbers of [0, 1) that decide choices, the same on both inputs where noise is shared as it is."""
         if self.shared is not None and not self.shared.weighted:
             shared = self._shared(DISTRIBUTIONS["random"], (), shape)
@@ -156,7 +157,7 @@ class LiftedDrawer(Handler):
         count = int(values) if element_ndim(values) == 0 else len(values)
         generator = self.source.generator
         order = self._values(distribution, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
-        run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch, None))
+        run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch))
         if element_ndim(values) == 0:
             return ArrayColumn(run, order, False)
         pool = values.values() if isinstance(values, Lifted) else np.asarray(values)[None]
@@ -170,7 +171,7 @@ class LiftedDrawer(Handler):
         if len(options) == 0:
             raise IndexError("Cannot choose from an empty sequence")
         index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
-        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, int))
+        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch))
         # NumPy strips zeros from the end of text.
         exact = not any(isinstance(option, str) and option.endswith("\0") for option in options)
         if exact and len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):
@@ -183,7 +184,7 @@ class LiftedDrawer(Handler):
         array = self.run.recorded_array(distribution)
         return sample() if array is None else array
 
-    def _element_shape(self, params: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
+    def _element_shape(self, params: Params, size: Any) -> Shape:
         """The shape of one run's draw: what `size` says, or what the parameters broadcast to."""
         shapes = [
             p.shape if isinstance(p, ArrayColumn) else () if isinstance(p, Lifted) else np.shape(p) for p in params
@@ -198,7 +199,7 @@ class LiftedDrawer(Handler):
             raise ValueError("Output size is not compatible with broadcast dimensions of inputs.")
         return given
 
-    def _sample(self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Array:
+    def _sample(self, distribution: Distribution, params: Params, shape: Shape) -> Array:
         ndim = len(shape or ())
         rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
         shared = self._shared(distribution, tuple(rows), shape)
@@ -209,9 +210,7 @@ class LiftedDrawer(Handler):
             return drawn_by_element(lambda size: distribution.sample(self.source, given, size), self.run.n, shape)
         return np.asarray(distribution.sample(self.source, given, (self.run.n, *(shape or ()))))
 
-    def _shared(
-        self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None
-    ) -> Array | None:
+    def _shared(self, distribution: Distribution, params: Params, shape: Shape) -> Array | None:
         if self.shared is None:
             return None
         return self.shared.draw(len(self.run.draws), distribution, params, shape, self.run.ids(), self.source)
@@ -227,7 +226,7 @@ def _places(cumulative: Array, uniform: Array) -> Array:
     return places.astype(np.int64)
 
 
-def _plain_numbers(params: tuple[Any, ...]) -> bool:
+def _plain_numbers(params: Params) -> bool:
     # A loop, not all(): this is asked at every draw.
     for value in params:  # noqa: SIM110
         if type(value) is not float and type(value) is not int:

@@ -21,7 +21,7 @@ from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused, WrongLift
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
 from refutedp.sampling.lifted.rewrite.modules import LiftedStage
-from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs, maker
+from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs
 from refutedp.sampling.lifted.trust.replay_draws import (
     Continue,
     DrawsOf,
@@ -31,6 +31,7 @@ from refutedp.sampling.lifted.trust.replay_draws import (
     values_by_run,
 )
 from refutedp.sampling.lifted.trust.state import Unchanged
+from refutedp.sampling.plain import maker
 from refutedp.tracing.distributions import Source
 
 FEW = 8

@@ -6,7 +6,7 @@ and their values are never looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,6 @@ class Draw(NamedTuple):
     size: tuple[int, ...] | None
     array: Array | Rows
     epoch: int
-    convert: Callable[[Any], Any] | None
 
     def values(self) -> Array:
         """The array itself."""
@@ -48,7 +47,7 @@ class Draw(NamedTuple):
 class Record:
     """The draws of some runs of an execution, `indices` of those alive after all `steps`: where each split left who.
 
-    >>> draw = Draw("laplace", (0.0, 1.0), None, np.array([0.1, 0.2, 0.3]), 0, None)
+    >>> draw = Draw("laplace", (0.0, 1.0), None, np.array([0.1, 0.2, 0.3]), 0)
     >>> Record((draw,), [np.array([1, 2])], np.array([1])).taken(0)
     array([0.3])
     """

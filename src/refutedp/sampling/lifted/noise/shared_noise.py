@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import drawn_by_element, take_runs
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.kinds_of_noise import StandardForm
+from refutedp.tracing.handler import Shape
+from refutedp.tracing.kinds_of_noise import Params, StandardForm
+
+DrawsOfOne: TypeAlias = Callable[[int, Distribution, Params, Shape], Array | None]
+"""The draws of one run, by number: None where a distribution cannot be shared."""
 
 
 class Key(NamedTuple):
@@ -25,7 +29,7 @@ class Key(NamedTuple):
 
     position: int
     distribution: str
-    shape: tuple[int, ...] | None
+    shape: Shape
 
 
 def standard_form(distribution: str) -> StandardForm:
@@ -65,8 +69,8 @@ class SharedNoise:
         self,
         position: int,
         distribution: Distribution,
-        params: tuple[Any, ...],
-        shape: tuple[int, ...] | None,
+        params: Params,
+        shape: Shape,
         runs: Array | None,
         source: Source,
     ) -> Array | None:
@@ -81,9 +85,7 @@ class SharedNoise:
             return None
         return fit.apply(params, self._standard(Key(position, distribution.name, shape), runs, source))
 
-    def of_one(
-        self, run: Array, source: Source
-    ) -> Callable[[int, Distribution, tuple[Any, ...], tuple[int, ...] | None], Array | None]:
+    def of_one(self, run: Array, source: Source) -> DrawsOfOne:
         """The draws of one run."""
         return lambda position, distribution, params, shape: self.draw(
             position, distribution, params, shape, run, source

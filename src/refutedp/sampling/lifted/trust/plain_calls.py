@@ -1,8 +1,7 @@
-"""Plain calls of a mechanism: fresh inputs for each, draws from a record, and whether two outputs are the same."""
+"""Plain calls of a mechanism on draws of a record, and whether two outputs are the same."""
 
 from __future__ import annotations
 
-import copy
 import math
 import types
 from collections.abc import Callable, Mapping
@@ -19,22 +18,9 @@ from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.trust.refused_code import Watch
 from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay
+from refutedp.sampling.plain import maker
 from refutedp.tracing.distributions import Source
 from refutedp.tracing.stage import Stage
-
-
-def maker(value: Any) -> Callable[[], Any]:
-    """A function that makes fresh copies of an input, as cheaply as its contents allow."""
-    immutable = (bool, int, float, str, bytes, type(None), np.generic)
-    if isinstance(value, immutable):
-        return lambda: value
-    if type(value) is list and all(isinstance(item, immutable) for item in value):
-        return value.copy
-    if type(value) is dict and all(isinstance(item, immutable) for item in value.values()):
-        return value.copy
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.copy
-    return lambda: copy.deepcopy(value)
 
 
 def copied_functions(arguments: Mapping[str, Any], copier: LiftedCopier) -> dict[str, Any]:

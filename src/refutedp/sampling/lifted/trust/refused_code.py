@@ -14,7 +14,6 @@ import datetime
 import dis
 import gc
 import os
-import random
 import sys
 import types
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.tracing.bytecode import instructions
+from refutedp.tracing.stage import GENERATORS
 from refutedp.tracing.users_code import is_internal, is_library, module_of
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
@@ -42,7 +42,6 @@ _FORBIDDEN_NAMES = {
     "time_ns": "it reads the clock",
     "uuid4": "it draws a random identifier",
 }
-_FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, np.ndarray)
 _ERROR_HANDLING = frozenset({"errstate", "seterr", "catch_warnings", "simplefilter", "filterwarnings"})
 _SINGLETONS = (None, Ellipsis, NotImplemented)
@@ -143,7 +142,7 @@ def _own_generator(frame: types.FrameType) -> str | None:
         reachable |= getattr(frame.f_locals.get(name), "__dict__", {})
     for name, value in reachable.items():
         # By type(): the stand-in of the rng claims to be a Generator when asked by isinstance.
-        if issubclass(type(value), _FOREIGN):
+        if issubclass(type(value), GENERATORS):
             return f"it draws from a generator of its own, '{name}' in {frame.f_code.co_name}"
     return None
 

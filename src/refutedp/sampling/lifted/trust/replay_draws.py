@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.functions import stack_nested
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.noise.shared_noise import DrawsOfOne
 from refutedp.sampling.lifted.refusal import Refused
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.handler import Handler, normal_size
+from refutedp.tracing.handler import Handler, Shape, normal_size
+from refutedp.tracing.kinds_of_noise import Params
+
+Fresh: TypeAlias = Callable[[np.random.Generator], Any]
 
 
 class Mismatch(Refused):
@@ -30,10 +34,9 @@ class Recorded(NamedTuple):
     """One draw of one run, as the plain function is to see it."""
 
     distribution: str
-    params: tuple[Any, ...]
-    size: tuple[int, ...] | None
+    params: Params
+    size: Shape
     value: Any
-    convert: Callable[[Any], Any] | None
 
 
 class DrawsOf:
@@ -74,7 +77,6 @@ def recorded_draws(run: Run, index: int) -> list[Recorded]:
             params=tuple([_at(p, index) for p in draw.params]),
             size=draw.size,
             value=draw.values()[rows[draw.epoch]],
-            convert=draw.convert,
         )
         for draw in run.draws
     ]
@@ -93,16 +95,17 @@ def _at(value: Any, index: int) -> Any:
 class OnePlainCall(Handler):
     """A handler for one plain call, which starts with recorded draws."""
 
-    __slots__ = ("_position", "trouble")
+    __slots__ = ("_asked", "_distributions", "trouble")
 
-    def __init__(self) -> None:
-        self._position = 0
+    def __init__(self, distributions: Sequence[str]) -> None:
+        self._distributions = distributions
+        self._asked = 0
         self.trouble: str | None = None
 
     @property
-    @abstractmethod
     def leftover(self) -> int:
         """How many recorded draws the plain function did not ask for."""
+        return max(0, len(self._distributions) - self._asked)
 
     def refuse(self, why: str) -> NoReturn:
         """The plain function went where lifted runs do not."""
@@ -131,14 +134,20 @@ class OnePlainCall(Handler):
         index = self._index("random.choice", (count,), None, lambda generator: generator.integers(0, count))
         return options[int(index)]
 
+    def _recorded(self, distribution: str) -> bool:
+        """Whether the draw that is asked for is a recorded one; then it is number `_asked` - 1."""
+        position = self._asked
+        self._asked = position + 1
+        if position >= len(self._distributions):
+            return False
+        if self._distributions[position] != distribution:
+            self.refuse(
+                f"the plain function draws {distribution} where its lifted run drew {self._distributions[position]}"
+            )
+        return True
+
     @abstractmethod
-    def _index(
-        self,
-        distribution: str,
-        params: tuple[Any, ...],
-        shape: tuple[int, ...] | None,
-        fresh: Callable[[np.random.Generator], Any],
-    ) -> Any:
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
         """Which element or elements: as recorded, or drawn afresh."""
 
 
@@ -148,56 +157,45 @@ class Replay(OnePlainCall):
     __slots__ = ("_records",)
 
     def __init__(self, records: Sequence[Recorded]) -> None:
-        super().__init__()
+        super().__init__([record.distribution for record in records])
         self._records = records
 
-    @property
-    def leftover(self) -> int:
-        """How many recorded draws the plain function did not ask for."""
-        return len(self._records) - self._position
-
-    def _next(self, distribution: str, params: tuple[Any, ...], size: tuple[int, ...] | None) -> Recorded:
-        position = self._position
-        if position >= len(self._records):
+    def _next(self, distribution: str, params: Params, size: Shape) -> Recorded:
+        if not self._recorded(distribution):
             self.refuse(f"the plain function draws {distribution} once more than its lifted run")
-        record = self._records[position]
-        self._position = position + 1
-        if record.distribution != distribution:
-            self.refuse(f"the plain function draws {distribution} where its lifted run drew {record.distribution}")
+        record = self._records[self._asked - 1]
         same = len(params) == len(record.params) and all(map(_same, params, record.params))
         # Without a size, arrays as parameters decide the shape.
         if not same or (size != record.size and (size or record.size != np.broadcast_shapes(*map(np.shape, params)))):
             self.refuse(f"the plain function draws {distribution} with other parameters than its lifted run")
         return record
 
-    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
         """The recorded value, as the real generator would return it."""
         record = self._next(distribution.name, params, normal_size(size, self))
         if record.size is not None:
             return np.array(record.value)
         return record.value if distribution.convert is None else distribution.convert(record.value)
 
-    def _index(self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, fresh: Any) -> Any:
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
         return self._next(distribution, params, shape).value
 
 
 class Continue(OnePlainCall):
     """Gives recorded values first, and goes on with fresh ones."""
 
-    __slots__ = ("_distributions", "_drawn", "_fresh", "_source", "_values", "_weighted", "numbers")
+    __slots__ = ("_drawn", "_source", "_values", "_weighted", "numbers")
 
     def __init__(
         self,
         distributions: tuple[str, ...],
         values: Sequence[Any],
         source: Source,
-        weighted: Callable[[int, Distribution, tuple[Any, ...], tuple[int, ...] | None], Array | None] | None = None,
+        weighted: DrawsOfOne | None = None,
         drawn: list[Recorded] | None = None,
     ) -> None:
-        super().__init__()
-        self._distributions = distributions
+        super().__init__(distributions)
         self._values = values
-        self._fresh = 0
         self._source = source
         self._weighted = weighted
         """Gives draw number so and so of this run, where its noise is importance-sampled."""
@@ -208,29 +206,11 @@ class Continue(OnePlainCall):
         self.numbers = 0
         """How many numbers were drawn afresh."""
 
-    @property
-    def leftover(self) -> int:
-        """How many recorded draws the plain function did not ask for."""
-        return len(self._distributions) - self._position
-
-    def _recorded(self, distribution: str) -> bool:
-        """Whether the next draw is a recorded one; then it is at the position just before the current one."""
-        position = self._position
-        if position >= len(self._distributions):
-            self._fresh += 1
-            return False
-        if self._distributions[position] != distribution:
-            self.refuse(
-                f"the plain function draws {distribution} where its lifted run drew {self._distributions[position]}"
-            )
-        self._position = position + 1
-        return True
-
-    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
         """The recorded value while there is one, then a fresh one."""
         shape = None if size is None else normal_size(size, self)
         if self._recorded(distribution.name):
-            value = self._values[self._position - 1]
+            value = self._values[self._asked - 1]
             self._note(distribution.name, params, shape, value)
             return value
         fresh = None if self._weighted is None else self._by_plan(distribution, params, shape)
@@ -243,27 +223,21 @@ class Continue(OnePlainCall):
         self.numbers += 1
         return fresh if distribution.convert is None else distribution.convert(fresh)
 
-    def _note(self, distribution: str, params: tuple[Any, ...], shape: tuple[int, ...] | None, value: Any) -> None:
+    def _note(self, distribution: str, params: Params, shape: Shape, value: Any) -> None:
         if self._drawn is not None:
             # The function may write to what it gave or got.
             given = tuple([copy.copy(param) for param in params])
             shape = value.shape if isinstance(value, np.ndarray) else shape
-            self._drawn.append(Recorded(distribution, given, shape, copy.copy(value), None))
+            self._drawn.append(Recorded(distribution, given, shape, copy.copy(value)))
 
-    def _by_plan(self, distribution: Distribution, params: tuple[Any, ...], shape: tuple[int, ...] | None) -> Any:
+    def _by_plan(self, distribution: Distribution, params: Params, shape: Shape) -> Any:
         assert self._weighted is not None
         shape = shape or np.broadcast_shapes(*map(np.shape, params)) or None
-        drawn = self._weighted(self._position + self._fresh - 1, distribution, params, shape)
+        drawn = self._weighted(self._asked - 1, distribution, params, shape)
         return None if drawn is None else drawn[0]
 
-    def _index(
-        self,
-        distribution: str,
-        params: tuple[Any, ...],
-        shape: tuple[int, ...] | None,
-        fresh: Callable[[np.random.Generator], Any],
-    ) -> Any:
-        index = self._values[self._position - 1] if self._recorded(distribution) else fresh(self._source.generator)
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
+        index = self._values[self._asked - 1] if self._recorded(distribution) else fresh(self._source.generator)
         self._note(distribution, params, shape, index)
         return index
 

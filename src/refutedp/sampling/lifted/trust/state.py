@@ -14,10 +14,10 @@ import numpy as np
 
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
+from refutedp.tracing.stage import GENERATORS
 
 _DEPTH = 6
 _LONG = 10_000
-_FOREIGN = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _STATELESS = (
     *(types.ModuleType, types.BuiltinFunctionType, np.ufunc, property, staticmethod, classmethod),
     *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
@@ -49,7 +49,7 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         return "a column"  # Left behind by a lifted call: unequal to whatever was there before.
     if isinstance(value, _PLAIN):
         return repr(value)
-    if isinstance(value, _FOREIGN):
+    if isinstance(value, GENERATORS):
         raise CannotLift(f"it draws from a generator of its own, in '{name}'")
     if isinstance(value, Iterator):
         raise CannotLift(f"it keeps an iterator between calls, in '{name}'")

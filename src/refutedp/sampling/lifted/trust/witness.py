@@ -25,8 +25,9 @@ from refutedp.sampling.lifted.collect import example
 from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.noise.paired_runs import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.lifted.trust.plain_calls import equal_outputs, maker
+from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
 from refutedp.sampling.lifted.trust.replay_draws import DrawsOf, Recorded
+from refutedp.sampling.plain import maker
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
