@@ -22,9 +22,6 @@ from refutedp.model.records import Counts
 from refutedp.model.settings import Options, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
-CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
-"""What `check` takes besides options, to suggest where one is misspelt."""
-
 
 def check(
     mechanism: Any,
@@ -56,7 +53,7 @@ def check(
     'violation'
     """
     started = time.monotonic()
-    chosen = settings_from(settings, dict(options), also=CHECK_KEYWORDS)
+    chosen = settings_from(settings, options, of=check)
     own = own_of(mechanism)
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
     pairs = own_pairs if inputs is None else pairs
