@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, fields
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
@@ -64,10 +64,10 @@ def report_html(result: Result) -> str:
 
 @functools.cache
 def template(name: str) -> Template:
-    """A template of this package; what is put into it is escaped."""
+    """A template of this package; what is put into HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("refutedp.report", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

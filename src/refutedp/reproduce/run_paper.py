@@ -96,9 +96,10 @@ def _write(
         tables.append(pages.times(curves, cores))
     words = _words(curves, seconds, what=what, quick=quick, seed=seed, cores=cores, kept=kept)
     title = "Detecting Violations of Differential Privacy, reproduced"
+    parts = {"title": title, "words": words, "tables": tables, "figures": figures}
     for name, text in (
-        ("reproduction.md", pages.markdown(title, words, tables, figures)),
-        ("reproduction.html", pages.page(title, words, tables, figures)),
+        ("reproduction.md", pages.page("md", **parts)),
+        ("reproduction.html", pages.page("html", **parts)),
         ("reproduction.json", msgspec.json.format(msgspec.json.encode(curves), indent=1).decode()),
     ):
         (out / name).write_text(text, encoding="utf-8")
