@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -96,15 +97,10 @@ def _require_enough(claim: Claim, settings: Settings) -> None:
     n = settings.confirm_runs
     if enough(n):
         return
-    least = n
-    while not enough(least):
-        least *= 2
-        if least > 10**9:
-            raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
-    low = least // 2
-    while least - low > 1:
-        middle = (low + least) // 2
-        low, least = (low, middle) if enough(middle) else (middle, least)
+    most = next((runs for runs in (n << k for k in range(31)) if runs <= 10**9 and enough(runs)), None)
+    if most is None:
+        raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
+    least = bisect.bisect_left(range(most), True, lo=most // 2, key=enough)
     told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
     raise UsageError(
         f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep
 from refutedp.report import facts, figures
 from refutedp.report.html import VERDICTS, template
@@ -33,13 +32,11 @@ def result_html(result: Result) -> str:
 
 def sweep_html(sweep: Sweep) -> str:
     """The curves and a table of p-values."""
-    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
-    tests = list(dict.fromkeys(point.test for point in sweep.points))
-    by_place = {(point.claimed, point.test): p_value_text(point.evidence.log_p_value) for point in sweep.points}
+    claimed, rows = facts.p_value_table(sweep)
     return template("notebook.html.j2").render(
         sweep=sweep,
         claimed=claimed,
-        rows=[(test, [by_place[value, test] for value in claimed]) for test in tests],
+        rows=rows,
         figure=Markup(figures.sweep_curves(sweep)),
         text=str(sweep),
     )

@@ -18,8 +18,7 @@ from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.detector.result import Result
 from refutedp.model.claims import Claim, PureDP
-from refutedp.model.datasets.pandas_frames import is_pandas
-from refutedp.model.datasets.polars_frames import is_polars
+from refutedp.model.datasets.container import is_frame
 from refutedp.model.errors import UsageError
 
 STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}
@@ -53,9 +52,9 @@ def literal(value: Any) -> str:
         return f"decimal.{value!r}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
         return f"np.array({value.view('i8').tolist()}, dtype='i8').view({literal(str(value.dtype))})"
-    if is_pandas(value):
+    if is_frame(value, "pandas"):
         return pandas_literal(value, literal)
-    if is_polars(value):
+    if is_frame(value, "polars"):
         return polars_literal(value, literal)
     raise UsageError(
         f"a {type(value).__qualname__} cannot be written as Python source: save the result as JSON instead"

@@ -9,7 +9,7 @@ from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
 from refutedp.model.records import Estimates, Evidence, Pair
-from refutedp.report.facts import own_bound
+from refutedp.report.facts import own_bound, p_value_table
 from refutedp.report.pairs import pair_lines
 
 
@@ -179,13 +179,10 @@ def _next_step(result: Result) -> str:
 
 def explain_sweep(sweep: Sweep) -> str:
     """A table: test epsilons down, one column of p-values for each claimed epsilon."""
-    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
-    tests = list(dict.fromkeys(point.test for point in sweep.points))
-    by_place = {(point.claimed, point.test): point for point in sweep.points}
+    claimed, rows = p_value_table(sweep)
     lines = [f"{sweep.mechanism}: p-value against test ε ({sweep.adjacency}; seed {sweep.settings.seed})", ""]
     lines.append("  test ε" + "".join(f"{f'claimed {value:g}':>14}" for value in claimed))
-    for test in tests:
-        cells = (p_value_text(by_place[value, test].evidence.log_p_value) for value in claimed)
+    for test, cells in rows:
         lines.append(f"  {test:>6.4g}" + "".join(f"{cell:>14}" for cell in cells))
     lines.append("")
     for value in claimed:
