@@ -14,12 +14,12 @@ import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from refutedp.api.assert_private import PrivacyViolation, assert_private
+from refutedp.api.check import CheckKeywords
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.claims import PureDP
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.origin import short_path
-from refutedp.model.settings import Options
 from refutedp.report.facts import own_bound
 
 PROPERTY = "refutedp"
@@ -33,10 +33,10 @@ class Session:
 
     item: pytest.Item
 
-    def options_for(self, asked: Options) -> Options:
+    def keywords_for(self, asked: CheckKeywords) -> CheckKeywords:
         """What the test asked for, except where the command line decides."""
         config = self.item.config
-        chosen: Options = {"progress": False, **asked}
+        chosen: CheckKeywords = {"progress": False, **asked}
         runs, seed = config.getoption("--refutedp-runs"), config.getoption("--refutedp-seed")
         if runs is not None:
             chosen["confirm_runs"] = runs

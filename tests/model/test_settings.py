@@ -1,18 +1,25 @@
 """Each setting is defined once: keyword, option, check and meaning agree."""
 
+import inspect
 from typing import Annotated, get_type_hints
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from refutedp import Settings, UsageError
+from refutedp import Settings, UsageError, check
+from refutedp.api.check import CheckKeywords
 from refutedp.cli import options as o
 from refutedp.model.settings import SETTINGS, Options, checked
 
 
 def test_the_keywords_are_the_settings():
     assert get_type_hints(Options) == get_type_hints(Settings)
+
+
+def test_the_keywords_handed_on_are_those_of_check():
+    own = {name for name, one in inspect.signature(check).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    assert set(get_type_hints(CheckKeywords)) == own | set(SETTINGS)
 
 
 @pytest.mark.parametrize("name", SETTINGS)

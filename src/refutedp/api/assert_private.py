@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from refutedp.api.check import check
+from refutedp.api.check import CheckKeywords, check
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.adjacency import ADD_REMOVE, REPLACE, Adjacency
+from refutedp.model.adjacency import ADD_REMOVE, REPLACE
 from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
-from refutedp.model.settings import Options, Settings
 
 CLAIM_OPTIONS: dict[type, str] = {
     PureDP: "--epsilon {0.epsilon:g}",
@@ -32,18 +30,7 @@ class PrivacyViolation(AssertionError):
         self.result = result
 
 
-def assert_private(
-    mechanism: Any,
-    claim: Claim | None = None,
-    *,
-    epsilon: float | None = None,
-    adjacency: Adjacency | None = None,
-    args: Mapping[str, Any] | None = None,
-    pairs: Sequence[Any] | None = None,
-    inputs: Any = None,
-    settings: Settings | None = None,
-    **options: Unpack[Options],
-) -> Result:
+def assert_private(mechanism: Any, claim: Claim | None = None, **keywords: Unpack[CheckKeywords]) -> Result:
     """Raise an AssertionError with the counterexample if the claim is refuted; otherwise return the result.
 
     It takes what `check` takes. The seed is fixed unless given, so that a test does not flicker; a verdict of
@@ -58,18 +45,8 @@ def assert_private(
     __tracebackhide__ = True
     watcher = _pytest_session()
     if watcher is not None:
-        options = watcher.options_for(options)
-    result = check(
-        mechanism,
-        claim,
-        epsilon=epsilon,
-        adjacency=adjacency,
-        args=args,
-        pairs=pairs,
-        inputs=inputs,
-        settings=settings,
-        **options,
-    )
+        keywords = watcher.keywords_for(keywords)
+    result = check(mechanism, claim, **keywords)
     replay = _check_command(result) if watcher is None else watcher.record(result)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(failure_text(result, replay), result)

@@ -24,6 +24,17 @@ from refutedp.model.settings import Options, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
 
+class CheckKeywords(Options, total=False):
+    """The keywords of `check`, for functions that hand them on."""
+
+    epsilon: float | None
+    adjacency: Adjacency | None
+    args: Mapping[str, Any] | None
+    pairs: Sequence[Any] | None
+    inputs: Any
+    settings: Settings | None
+
+
 def check(
     mechanism: Any,
     claim: Claim | None = None,
