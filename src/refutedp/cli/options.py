@@ -69,16 +69,10 @@ CommandLine = Annotated[
         help="A program in any language instead of a function (see docs/reference/protocol.md).",
     ),
 ]
-Delta = Annotated[
-    float | None,
-    typer.Option(help="With --epsilon: claims (epsilon, delta)-differential privacy."),
-]
+Delta = Annotated[float | None, typer.Option(help="With --epsilon: claims (epsilon, delta)-differential privacy.")]
 Rho = Annotated[float | None, typer.Option(help="Claims rho-zCDP instead of an epsilon.")]
 Mu = Annotated[float | None, typer.Option(help="Claims mu-Gaussian DP instead of an epsilon.")]
-Renyi = Annotated[
-    str | None,
-    typer.Option(metavar="ALPHA:EPS", help="Claims Rényi DP of an order, such as 2:0.5."),
-]
+Renyi = Annotated[str | None, typer.Option(metavar="ALPHA:EPS", help="Claims Rényi DP of an order, such as 2:0.5.")]
 AdjacencyOption = Annotated[
     AdjacencyName | None,
     typer.Option(
@@ -89,8 +83,7 @@ AdjacencyOption = Annotated[
 ]
 Sensitivity = Annotated[float | None, typer.Option(help="How much a query may change.  [default: 1]")]
 Records = Annotated[
-    list[str] | None,
-    typer.Option("--record", help="An example record, for add-remove and replace; repeat it."),
+    list[str] | None, typer.Option("--record", help="An example record, for add-remove and replace; repeat it.")
 ]
 Odd = Annotated[
     bool, typer.Option("--odd/--no-odd", help="Also try records such as nan that often break code, or never.")
@@ -120,17 +113,12 @@ Pairs = Annotated[
     ),
 ]
 JsonPath = Annotated[
-    str | None,
-    typer.Option("--json", metavar="PATH", help="Save for replay; - for standard output."),
+    str | None, typer.Option("--json", metavar="PATH", help="Save for replay; - for standard output.")
 ]
 HtmlPath = Annotated[Path | None, typer.Option("--html", metavar="PATH", help="Write an HTML report.")]
-PlotPath = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="PATH", help="Write a figure: .svg, .png or .pdf."),
-]
+PlotPath = Annotated[Path | None, typer.Option("--plot", metavar="PATH", help="Write a figure: .svg, .png or .pdf.")]
 PytestPath = Annotated[
-    Path | None,
-    typer.Option("--pytest", metavar="PATH", help="Write the counterexample as a failing test."),
+    Path | None, typer.Option("--pytest", metavar="PATH", help="Write the counterexample as a failing test.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="One line, and no progress.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="More progress lines, and the trace behind an error.")]

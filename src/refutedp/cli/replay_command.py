@@ -19,8 +19,7 @@ def replay_command(
     result: Annotated[Path, typer.Argument(help="A result saved with --json.")],
     *,
     mechanism: Annotated[
-        str | None,
-        typer.Option(metavar="MECHANISM", help="Replay on this one instead of the saved reference."),
+        str | None, typer.Option(metavar="MECHANISM", help="Replay on this one instead of the saved reference.")
     ] = None,
     options: Options,
     json: o.JsonPath = None,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import typer
 
 from refutedp.cli import options as o
 from refutedp.cli.running import running, say
 from refutedp.model.settings import Options
-
-What: TypeAlias = Literal["figures", "counterexamples", "timing", "all"]
+from refutedp.reproduce.paper import What
 
 
 @o.settings_options("seed", "jobs", jobs=-1)

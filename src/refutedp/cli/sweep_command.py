@@ -24,12 +24,10 @@ def sweep_command(
     mechanism: Annotated[str, o.TARGET],
     *,
     claimed: Annotated[
-        list[str],
-        typer.Option(metavar="LIST", help="Epsilons to run the mechanism with, such as 0.2,0.7,1.5."),
+        list[str], typer.Option(metavar="LIST", help="Epsilons to run the mechanism with, such as 0.2,0.7,1.5.")
     ],
     test: Annotated[
-        list[str],
-        typer.Option(metavar="LIST", help="Epsilons to test against: a list or start:stop:step."),
+        list[str], typer.Option(metavar="LIST", help="Epsilons to test against: a list or start:stop:step.")
     ],
     adjacency: o.AdjacencyOption = None,
     sensitivity: o.Sensitivity = None,

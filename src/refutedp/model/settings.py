@@ -132,8 +132,7 @@ class Settings:
         ),
     ] = "early"
     goal: Annotated[
-        Goal,
-        Setting("Look for the event that certifies the largest bound, or that convicts after the fewest runs."),
+        Goal, Setting("Look for the event that certifies the largest bound, or that convicts after the fewest runs.")
     ] = "bound"
     seed: Annotated[int, Setting("Same seed, same result.", _whole(0, "seeds are not negative"))] = 0
     jobs: Annotated[

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,9 +17,7 @@ from refutedp.model.errors import UsageError
 from refutedp.model.settings import Progress
 from refutedp.reproduce import pages
 from refutedp.reproduce.curves import Curve, CurvePlan, compute, load, store
-from refutedp.reproduce.paper import CLAIMED, CONFIRM_RUNS, SEARCH_RUNS, TESTS
-
-What: TypeAlias = Literal["figures", "counterexamples", "timing", "all"]
+from refutedp.reproduce.paper import CLAIMED, CONFIRM_RUNS, SEARCH_RUNS, TESTS, What
 
 
 @dataclass(frozen=True, slots=True)
