@@ -1,12 +1,9 @@
-"""Skip doctests of adapters and of saved frames whose library is not installed."""
+"""Skip doctests of adapters and of saved frames whose library is not installed; a file has its library's name."""
 
 import importlib.util
+from pathlib import Path
 
-ADAPTERS = ("opendp", "diffprivlib", "pydp")
-
-FRAMES = ("pandas", "polars")
-
-collect_ignore = [f"src/refutedp/adapters/{name}.py" for name in ADAPTERS if importlib.util.find_spec(name) is None]
-collect_ignore += [
-    f"src/refutedp/api/saved/{name}_values.py" for name in FRAMES if importlib.util.find_spec(name) is None
-]
+SOURCE = Path(__file__).parent / "src" / "refutedp"
+LIBRARY_OF = {path: path.stem for path in (SOURCE / "adapters").glob("[!_]*.py")}
+LIBRARY_OF |= {path: path.stem.removesuffix("_values") for path in (SOURCE / "api" / "saved").glob("*_values.py")}
+collect_ignore = [str(path) for path, library in LIBRARY_OF.items() if importlib.util.find_spec(library) is None]

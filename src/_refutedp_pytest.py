@@ -5,7 +5,8 @@ Everything that costs something is in `refutedp.pytest_plugin`, imported when a 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import argparse
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,32 +22,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("refutedp", "differential privacy (RefuteDP)")
     group.addoption(
         "--refutedp-runs",
-        type=_positive,
+        type=_setting("confirm_runs"),
         metavar="N",
         help="fresh runs per side in every privacy check, and a fifth of that for the search; decides over the tests",
     )
     group.addoption(
-        "--refutedp-seed", type=_seed, metavar="N", help="seed of every privacy check; decides over the tests"
+        "--refutedp-seed",
+        type=_setting("seed"),
+        metavar="N",
+        help="seed of every privacy check; decides over the tests",
     )
     group.addoption(
         "--refutedp-report", metavar="DIR", help="write a JSON and an HTML report of every privacy check into DIR"
     )
 
 
-def _positive(text: str) -> int:
-    import argparse
+def _setting(name: str) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        from refutedp.model.settings import checked
 
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
-    return int(text)
+        try:
+            return checked(name, int(text) if text.isdecimal() else text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
-
-def _seed(text: str) -> int:
-    import argparse
-
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, not negative")
-    return int(text)
+    return read
 
 
 def pytest_configure(config: pytest.Config) -> None:

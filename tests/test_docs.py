@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,31 @@ def test_the_reference_lists_every_option_of_every_command():
         waiting += [(f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items()]
         for option in (option for parameter in command.params for option in parameter.opts):
             assert not option.startswith("--") or f"`{option}" in text, f"{name} {option}"
+
+
+def settings_table():
+    """Name, option, default and meaning of each setting, as `Settings` defines them."""
+    from refutedp.cli.options import NAMES, spelling
+    from refutedp.model.settings import SETTINGS
+
+    lines = ["| setting | option | value, the default first | meaning |", "|---|---|---|---|"]
+    for name, (kind, setting) in SETTINGS.items():
+        default = getattr(refutedp.Settings(), name)
+        others = [f"`{value!r}`" for value in typing.get_args(kind) if value != default and type(value) is str]
+        option = f"`{spelling(name).option.replace('/', '`, `')}`" if name in NAMES else ""
+        lines.append(f"| `{name}` | {option} | {', '.join([f'`{default!r}`', *others])} | {setting.meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_reference_has_the_table_of_settings():
+    text = REFERENCE.read_text()
+    head, start, rest = text.partition("<!-- settings: written by tests/test_docs.py -->\n")
+    table, end, tail = rest.partition("<!-- end of settings -->\n")
+    assert start and end
+    if UPDATE:
+        REFERENCE.write_text("".join((head, start, settings_table(), end, tail)))
+    else:
+        assert table == settings_table()
 
 
 def test_the_reference_describes_every_field_of_a_saved_file():

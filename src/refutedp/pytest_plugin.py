@@ -14,11 +14,13 @@ import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from refutedp.api.assert_private import PrivacyViolation, assert_private
+from refutedp.api.check import CheckKeywords
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
+from refutedp.model.claims import PureDP
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.origin import short_path
-from refutedp.model.settings import Options
+from refutedp.report.facts import own_bound
 
 PROPERTY = "refutedp"
 SEARCH_SHARE = 5
@@ -31,10 +33,10 @@ class Session:
 
     item: pytest.Item
 
-    def options_for(self, asked: Options) -> Options:
+    def keywords_for(self, asked: CheckKeywords) -> CheckKeywords:
         """What the test asked for, except where the command line decides."""
         config = self.item.config
-        chosen: Options = {"progress": False, **asked}
+        chosen: CheckKeywords = {"progress": False, **asked}
         runs, seed = config.getoption("--refutedp-runs"), config.getoption("--refutedp-seed")
         if runs is not None:
             chosen["confirm_runs"] = runs
@@ -74,13 +76,6 @@ class Session:
         return None if cache is None else Path(cache.mkdir("refutedp"))
 
 
-def _claimed(result: Result) -> str:
-    from refutedp.model.claims import PureDP
-
-    claim = result.claim
-    return f"claimed ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else f"claimed {claim}"
-
-
 def summary_line(nodeid: str, result: Result) -> str:
     """One line: verdict, test, and the numbers behind it."""
     verdict = {
@@ -88,12 +83,12 @@ def summary_line(nodeid: str, result: Result) -> str:
         Verdict.INCONCLUSIVE: "INCONCLUSIVE",
         Verdict.NOT_FOUND: "none found",
     }[result.verdict]
-    start = f"{verdict:<12} {nodeid}: {result.mechanism}, {_claimed(result)}"
+    claim = result.claim
+    claimed = f"ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
+    start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed {claimed}"
     if result.evidence is None:
         return f"{start}, every run gave the same output"
-    letter, bound = result.evidence.bound_letter, max(result.evidence.epsilon_lower_bound, 0.0)
-    if letter != "ε":
-        bound = result.evidence.bound or 0.0
+    letter, bound = result.evidence.bound_letter, own_bound(claim, result.evidence)
     return f"{start}, real {letter} ≥ {bound:.3g}, p-value {p_value_text(result.evidence.log_p_value)}"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 import refutedp
 from refutedp import load
+from refutedp.api.assert_private import CLAIM_OPTIONS
+from refutedp.cli import parse
 
 from .conftest import COMMAND, SMALL
 
@@ -207,3 +209,21 @@ def test_python_dash_m_is_the_command(folder):
 
     done = subprocess.run([sys.executable, "-m", "refutedp", "--version"], capture_output=True, text=True, cwd=folder)
     assert done.stdout.startswith("refutedp ")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        refutedp.PureDP(0.5),
+        refutedp.ApproxDP(1.0, 1e-5),
+        refutedp.ZCDP(0.1),
+        refutedp.GaussianDP(1.5),
+        refutedp.RenyiDP(2.0, 0.5),
+    ],
+    ids=lambda claim: type(claim).__name__,
+)
+def test_a_claim_is_stated_as_it_is_read(claim):
+    words = CLAIM_OPTIONS[type(claim)].format(claim).split()
+    given = {option.removeprefix("--"): text for option, text in zip(words[::2], words[1::2], strict=True)}
+    numbers = {name: text if name == "renyi" else float(text) for name, text in given.items()}
+    assert parse.claim(**(dict.fromkeys(("epsilon", "delta", "rho", "mu", "renyi")) | numbers)) == claim

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from refutedp.api.check import check
+from refutedp.api.check import CheckKeywords, check
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.adjacency import ADD_REMOVE, REPLACE, Adjacency
-from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
-from refutedp.model.settings import Options, Settings
+from refutedp.model.adjacency import ADD_REMOVE, REPLACE
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 
+CLAIM_OPTIONS: dict[type, str] = {
+    PureDP: "--epsilon {0.epsilon:g}",
+    ApproxDP: "--epsilon {0.epsilon:g} --delta {0.delta:g}",
+    ZCDP: "--rho {0.rho:g}",
+    GaussianDP: "--mu {0.mu:g}",
+    RenyiDP: "--renyi {0.alpha:g}:{0.epsilon:g}",
+}
+"""How each claim is stated on the command line; a trade-off function cannot be."""
 _RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
 
 
@@ -24,18 +30,7 @@ class PrivacyViolation(AssertionError):
         self.result = result
 
 
-def assert_private(
-    mechanism: Any,
-    claim: Claim | None = None,
-    *,
-    epsilon: float | None = None,
-    adjacency: Adjacency | None = None,
-    args: Mapping[str, Any] | None = None,
-    pairs: Sequence[Any] | None = None,
-    inputs: Any = None,
-    settings: Settings | None = None,
-    **options: Unpack[Options],
-) -> Result:
+def assert_private(mechanism: Any, claim: Claim | None = None, **keywords: Unpack[CheckKeywords]) -> Result:
     """Raise an AssertionError with the counterexample if the claim is refuted; otherwise return the result.
 
     It takes what `check` takes. The seed is fixed unless given, so that a test does not flicker; a verdict of
@@ -50,18 +45,8 @@ def assert_private(
     __tracebackhide__ = True
     watcher = _pytest_session()
     if watcher is not None:
-        options = watcher.options_for(options)
-    result = check(
-        mechanism,
-        claim,
-        epsilon=epsilon,
-        adjacency=adjacency,
-        args=args,
-        pairs=pairs,
-        inputs=inputs,
-        settings=settings,
-        **options,
-    )
+        keywords = watcher.keywords_for(keywords)
+    result = check(mechanism, claim, **keywords)
     replay = _check_command(result) if watcher is None else watcher.record(result)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(failure_text(result, replay), result)
@@ -73,35 +58,17 @@ def failure_text(result: Result, replay: str | None) -> str:
     return str(result) if replay is None else f"{result}\nReplay: {replay}"
 
 
-def claim_options(claim: Claim) -> list[str]:
-    """The options of `refutedp check` that state a claim.
-
-    >>> claim_options(RenyiDP(2.0, 0.5))
-    ['--renyi', '2:0.5']
-    """
-    match claim:
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            return ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
-        case ZCDP(rho=rho):
-            return ["--rho", f"{rho:g}"]
-        case GaussianDP(mu=mu):
-            return ["--mu", f"{mu:g}"]
-        case RenyiDP(alpha=alpha, epsilon=epsilon):
-            return ["--renyi", f"{alpha:g}:{epsilon:g}"]
-        case _:
-            return ["--epsilon", f"{getattr(claim, 'epsilon', 0.0):g}"]
-
-
 def _check_command(result: Result) -> str | None:
     """Without a saved file, the command that finds the same result again."""
     reference = None if result.origin is None else result.origin.reference
     evidence = result.evidence
-    if reference is None or evidence is None:
+    stated = CLAIM_OPTIONS.get(type(result.claim))
+    if reference is None or evidence is None or stated is None:
         return None
     pair = evidence.pair
     if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
         return None  # arrays and frames have no form on the command line
-    words = ["refutedp", "check", reference, *claim_options(result.claim)]
+    words = ["refutedp", "check", reference, *stated.format(result.claim).split()]
     words += _RECORD_ADJACENCIES.get(result.adjacency, [])
     words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]
     words += [word for name, value in pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]

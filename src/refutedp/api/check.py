@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,16 @@ from refutedp.model.records import Counts
 from refutedp.model.settings import Options, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
-CHECK_KEYWORDS = ("claim", "epsilon", "adjacency", "args", "pairs", "inputs", "settings")
-"""What `check` takes besides options, to suggest where one is misspelt."""
+
+class CheckKeywords(Options, total=False):
+    """The keywords of `check`, for functions that hand them on."""
+
+    epsilon: float | None
+    adjacency: Adjacency | None
+    args: Mapping[str, Any] | None
+    pairs: Sequence[Any] | None
+    inputs: Any
+    settings: Settings | None
 
 
 def check(
@@ -56,7 +65,7 @@ def check(
     'violation'
     """
     started = time.monotonic()
-    chosen = settings_from(settings, dict(options), also=CHECK_KEYWORDS)
+    chosen = settings_from(settings, options, of=check)
     own = own_of(mechanism)
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
     pairs = own_pairs if inputs is None else pairs
@@ -99,15 +108,10 @@ def _require_enough(claim: Claim, settings: Settings) -> None:
     n = settings.confirm_runs
     if enough(n):
         return
-    least = n
-    while not enough(least):
-        least *= 2
-        if least > 10**9:
-            raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
-    low = least // 2
-    while least - low > 1:
-        middle = (low + least) // 2
-        low, least = (low, middle) if enough(middle) else (middle, least)
+    most = next((runs for runs in (n << k for k in range(31)) if runs <= 10**9 and enough(runs)), None)
+    if most is None:
+        raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
+    least = bisect.bisect_left(range(most), True, lo=most // 2, key=enough)
     told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
     raise UsageError(
         f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "

@@ -35,8 +35,6 @@ from refutedp.sampling.samplers import Samplers, as_written
 
 LOOK_RUNS = 20_000
 
-_RECHECK_KEYWORDS = ("epsilon", "claim", "d1", "d2", "event", "args", "share", "confirmation", "tangent")
-
 
 def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **options: Unpack[Options]) -> Result:
     """Test a saved counterexample on fresh runs: same inputs, arguments, event and direction, another seed.
@@ -56,7 +54,7 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     function = load_mechanism(_reference(before), folders=folders) if mechanism is None else mechanism
     # The counterexample is one pair and one event: it needs neither the cluster nor the time limit of the search.
     fresh = replace(before.settings, seed=before.settings.seed + 1, engine="local", scheduler=None, time_limit=None)
-    settings = settings_from(fresh, dict(options), also=("mechanism",))
+    settings = settings_from(fresh, options, of=replay)
     origin = origin_of(function)
     if mechanism is None and before.origin is not None:
         origin = replace(origin, reference=before.origin.reference)
@@ -99,7 +97,7 @@ def recheck(
     >>> recheck(histogram, epsilon=1.0, d1=[2], d2=[1], event=at_least, confirm_runs=2000, seed=1).verdict
     <Verdict.NOT_FOUND: 'not found'>
     """
-    chosen = settings_from(settings, dict(options), also=_RECHECK_KEYWORDS)
+    chosen = settings_from(settings, options, of=recheck)
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = _agreed(claim, epsilon)
     arguments = dict(args or {})

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from refutedp.api.check import CHECK_KEYWORDS
 from refutedp.api.progress import reporting
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import weigh
@@ -52,7 +51,7 @@ def sweep(
     >>> [point.p_value < 0.05 for point in curve.points]
     [True, False]
     """
-    chosen = settings_from(settings, dict(options), also=("claimed", "test", *CHECK_KEYWORDS[2:]))
+    chosen = settings_from(settings, options, of=sweep)
     if chosen.time_limit is not None:
         raise UsageError(f"time_limit={chosen.time_limit:g} is for check: give sweep search_runs and confirm_runs")
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)

@@ -13,18 +13,17 @@ from refutedp.cli.data_sets import inputs as read_inputs
 from refutedp.cli.running import EXIT_CODES, running
 from refutedp.cli.targets import one_target
 from refutedp.cli.writing import Files, show
-from refutedp.detector.budget import parse_time
+from refutedp.model.settings import Options
 
 
+@o.settings_options(*o.NAMES)
 def check_command(
-    mechanism: o.OptionalTargetName = None,
+    mechanism: Annotated[str | None, o.TARGET] = None,
+    *,
     command: o.CommandLine = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="The epsilon that the mechanism claims; needed unless the mechanism knows its claim.",
-            show_default=False,
-        ),
+        typer.Option(help="The epsilon that the mechanism claims; needed unless the mechanism knows its claim."),
     ] = None,
     delta: o.Delta = None,
     rho: o.Rho = None,
@@ -37,24 +36,7 @@ def check_command(
     arg: o.Arguments = None,
     pair: o.Pairs = None,
     inputs: o.Inputs = None,
-    length: o.Lengths = None,
-    search_runs: o.SearchRuns = 100_000,
-    confirm_runs: o.ConfirmRuns = 500_000,
-    significance: o.Significance = 0.001,
-    method: o.Method = parse.MethodName.ALLOCATION,
-    stop: o.Stop = parse.StopName.EARLY,
-    goal: o.Goal = parse.GoalName.BOUND,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = 1,
-    engine: o.Engine = parse.EngineName.LOCAL,
-    scheduler: o.Scheduler = None,
-    time_limit: o.TimeLimit = None,
-    lift: o.Lift = True,
-    paired: o.Paired = True,
-    importance: o.Importance = parse.ImportanceName.NEEDED,
-    float_leaks: o.FloatLeaks = parse.FloatLeaksName.REPORT,
-    fail_on_error: o.OnErrorRaise = False,
-    epsilon_name: o.EpsilonName = None,
+    options: Options,
     json: o.JsonPath = None,
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
@@ -75,6 +57,7 @@ def check_command(
       refutedp check isvt4 --epsilon 0.5 --json result.json --html report.html
     """
     with running(quiet=quiet, verbose=verbose) as watch:
+        options["progress"] = watch.update
         files = Files(json, html, plot, pytest)
         with files.clean_stdout():
             named = one_target(mechanism, command)
@@ -85,25 +68,7 @@ def check_command(
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
                 inputs=read_inputs(inputs),
-                search_runs=search_runs,
-                confirm_runs=confirm_runs,
-                significance=significance,
-                method=method.value,
-                stop=stop.value,
-                goal=goal.value,
-                seed=seed,
-                jobs=jobs,
-                engine=engine.value,
-                scheduler=scheduler,
-                time_limit=None if time_limit is None else parse_time(time_limit),
-                lengths=tuple(length) if length else None,
-                lift=lift,
-                paired=paired,
-                importance=importance.value,
-                float_leaks=float_leaks.value,
-                on_error="raise" if fail_on_error else "output",
-                epsilon_name=epsilon_name,
-                progress=watch.update,
+                **options,
             )
         watch.close()
         result = named.remembered(result)

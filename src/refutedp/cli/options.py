@@ -1,79 +1,89 @@
-"""The options that commands share, with their help texts."""
+"""The options that commands share, with their help texts; those of settings are made from `Settings`."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from refutedp.cli.parse import (
-    AdjacencyName,
-    EngineName,
-    FloatLeaksName,
-    GoalName,
-    ImportanceName,
-    MethodName,
-    StopName,
-)
+from refutedp.cli.parse import AdjacencyName
+from refutedp.model.settings import SETTINGS, Settings, Spelling
 
-TargetName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MECHANISM",
-        help="file.py:function, package.module:function, or a built-in name (see 'refutedp mechanisms').",
-        show_default=False,
-    ),
-]
-OptionalTargetName = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[MECHANISM]",
-        help="file.py:function, package.module:function, or a built-in name (see 'refutedp mechanisms').",
-        show_default=False,
-    ),
-]
+Body: TypeAlias = Callable[..., None]
+NAMES = tuple(name for name in SETTINGS if name != "progress")
+"""The settings that have an option."""
+
+
+def settings_options(*names: str, **defaults: Any) -> Callable[[Body], Body]:
+    """Give a command an option for each of these settings, in place of its parameter `options`, which gets them.
+
+    `defaults` replace those of `Settings`. An option that is None was not given.
+    """
+    spelt = {name: spelling(name) for name in names}
+    made = [_parameter(name, how, defaults) for name, how in spelt.items()]
+
+    def decorate(command: Body) -> Body:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            typed = {name: how.read(given.pop(name)) for name, how in spelt.items()}
+            command(**given, options={name: value for name, value in typed.items() if value is not None})
+
+        own = inspect.signature(command, eval_str=True)
+        whole = [one for old in own.parameters.values() for one in (made if old.name == "options" else [old])]
+        vars(run)["__signature__"] = own.replace(parameters=whole)  # what typer makes options of
+        return run
+
+    return decorate
+
+
+def spelling(name: str) -> Spelling:
+    """How a setting is spelt on the command line."""
+    kind, setting = SETTINGS[name]
+    option = name.replace("_", "-")
+    switch = f"/--no-{option}" if kind is bool else ""
+    return setting.spelling or Spelling(f"--{option}{switch}", kind, setting.meaning)
+
+
+def _parameter(name: str, how: Spelling, defaults: Mapping[str, Any]) -> inspect.Parameter:
+    default = defaults.get(name, getattr(Settings(), name))
+    if how.type is bool and not isinstance(default, bool):
+        default = False  # a flag that stands for another value of the setting
+    kind = how.type if default is not None else how.type | None
+    told = typer.Option(how.option, help=how.help)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
+
+
+TARGET = typer.Argument(
+    metavar="MECHANISM",
+    help="file.py:function, package.module:function, or a built-in name (see 'refutedp mechanisms').",
+)
 CommandLine = Annotated[
     str | None,
     typer.Option(
         "--command",
         metavar="COMMAND",
         help="A program in any language instead of a function (see docs/reference/protocol.md).",
-        show_default=False,
     ),
 ]
-TimeLimit = Annotated[
-    str | None,
-    typer.Option(
-        "--time-limit", metavar="TIME", help="Fit the runs into a time such as 60s, 5m or 1h.", show_default=False
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(help="With --epsilon: claims (epsilon, delta)-differential privacy.", show_default=False),
-]
-Rho = Annotated[float | None, typer.Option(help="Claims rho-zCDP instead of an epsilon.", show_default=False)]
-Mu = Annotated[float | None, typer.Option(help="Claims mu-Gaussian DP instead of an epsilon.", show_default=False)]
-Renyi = Annotated[
-    str | None,
-    typer.Option(metavar="ALPHA:EPS", help="Claims Rényi DP of an order, such as 2:0.5.", show_default=False),
-]
-Stop = Annotated[StopName, typer.Option(help="Convict as soon as possible, or test once after all runs.")]
+Delta = Annotated[float | None, typer.Option(help="With --epsilon: claims (epsilon, delta)-differential privacy.")]
+Rho = Annotated[float | None, typer.Option(help="Claims rho-zCDP instead of an epsilon.")]
+Mu = Annotated[float | None, typer.Option(help="Claims mu-Gaussian DP instead of an epsilon.")]
+Renyi = Annotated[str | None, typer.Option(metavar="ALPHA:EPS", help="Claims Rényi DP of an order, such as 2:0.5.")]
 AdjacencyOption = Annotated[
     AdjacencyName | None,
     typer.Option(
         "--adjacency",
         help="Which inputs are neighbours: queries that all may change or one of which may change, or records.  "
         "[default: all-differ]",
-        show_default=False,
     ),
 ]
-Sensitivity = Annotated[
-    float | None, typer.Option(help="How much a query may change.  [default: 1]", show_default=False)
-]
+Sensitivity = Annotated[float | None, typer.Option(help="How much a query may change.  [default: 1]")]
 Records = Annotated[
-    list[str] | None,
-    typer.Option("--record", help="An example record, for add-remove and replace; repeat it.", show_default=False),
+    list[str] | None, typer.Option("--record", help="An example record, for add-remove and replace; repeat it.")
 ]
 Odd = Annotated[
     bool, typer.Option("--odd/--no-odd", help="Also try records such as nan that often break code, or never.")
@@ -84,7 +94,6 @@ Inputs = Annotated[
         "--inputs",
         metavar="FILE",
         help="Data sets whose neighbours to try: a JSON file, or file.py:function for one that makes them.",
-        show_default=False,
     ),
 ]
 Arguments = Annotated[
@@ -93,7 +102,6 @@ Arguments = Annotated[
         "--arg",
         metavar="NAME=VALUE",
         help="An argument of the mechanism, as a Python literal or a range such as 0..10; repeat it.",
-        show_default=False,
     ),
 ]
 Pairs = Annotated[
@@ -102,62 +110,15 @@ Pairs = Annotated[
         "--pair",
         metavar="D1|D2",
         help='Two adjacent inputs to try instead of the patterns, such as "[1,1]|[2,2]"; repeat it.',
-        show_default=False,
     ),
 ]
-Lengths = Annotated[
-    list[int] | None,
-    typer.Option("--length", help="Length of inputs to try; repeat it.  [default: 1, 5 and 10]", show_default=False),
-]
-SearchRuns = Annotated[
-    int, typer.Option(help="Search runs per pair and side; further rounds of the best few come on top.")
-]
-ConfirmRuns = Annotated[int, typer.Option(help="Fresh runs per side for the verdict.")]
-Significance = Annotated[float, typer.Option(help="Largest p-value that counts as a violation.")]
-Method = Annotated[MethodName, typer.Option(help="The exact test, or the paper's.")]
-Goal = Annotated[GoalName, typer.Option(help="The largest certified bound, or a conviction after the fewest runs.")]
-Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
-Jobs = Annotated[int, typer.Option(help="Processes to run on; -1 for all cores.")]
-Engine = Annotated[EngineName, typer.Option(help="Where the runs are made: here, or on a cluster.")]
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of the cluster.  [default: start a local one]", show_default=False)
-]
-Lift = Annotated[
-    bool, typer.Option("--lift/--no-lift", help="Run many samples in one call where that is proven equal.")
-]
-Paired = Annotated[
-    bool,
-    typer.Option("--paired/--no-paired", help="Confirm on pairs of runs with the same noise where that is sharper."),
-]
-Importance = Annotated[
-    ImportanceName,
-    typer.Option(help="Draw noise towards rare events, weighed: where plain runs show too little, wherever it pays."),
-]
-FloatLeaks = Annotated[
-    FloatLeaksName,
-    typer.Option(help="A leak through the last digits of floats: note it, let it decide, or do not look."),
-]
-OnErrorRaise = Annotated[
-    bool, typer.Option("--fail-on-error", help="Stop at the first exception instead of taking it as an output.")
-]
-EpsilonName = Annotated[
-    str | None,
-    typer.Option(help="The parameter that takes epsilon.  [default: epsilon or eps]", show_default=False),
-]
 JsonPath = Annotated[
-    str | None,
-    typer.Option("--json", metavar="PATH", help="Save for replay; - for standard output.", show_default=False),
+    str | None, typer.Option("--json", metavar="PATH", help="Save for replay; - for standard output.")
 ]
-HtmlPath = Annotated[
-    Path | None, typer.Option("--html", metavar="PATH", help="Write an HTML report.", show_default=False)
-]
-PlotPath = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="PATH", help="Write a figure: .svg, .png or .pdf.", show_default=False),
-]
+HtmlPath = Annotated[Path | None, typer.Option("--html", metavar="PATH", help="Write an HTML report.")]
+PlotPath = Annotated[Path | None, typer.Option("--plot", metavar="PATH", help="Write a figure: .svg, .png or .pdf.")]
 PytestPath = Annotated[
-    Path | None,
-    typer.Option("--pytest", metavar="PATH", help="Write the counterexample as a failing test.", show_default=False),
+    Path | None, typer.Option("--pytest", metavar="PATH", help="Write the counterexample as a failing test.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="One line, and no progress.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="More progress lines, and the trace behind an error.")]

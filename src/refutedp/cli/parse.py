@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import enum
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from refutedp.model.adjacency import (
     ALL_DIFFER,
@@ -24,60 +23,7 @@ from refutedp.model.errors import UsageError
 _RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
 _CONSTANTS = {"nan": math.nan, "inf": math.inf}
 MOST_EPSILONS = 1000
-
-
-class AdjacencyName(enum.StrEnum):
-    """The adjacencies by the names they have on the command line."""
-
-    ALL_DIFFER = "all-differ"
-    ONE_DIFFERS = "one-differs"
-    ADD_REMOVE = "add-remove"
-    REPLACE = "replace"
-
-
-class StopName(enum.StrEnum):
-    """When to convict."""
-
-    EARLY = "early"
-    FIXED = "fixed"
-
-
-class GoalName(enum.StrEnum):
-    """What to look for."""
-
-    BOUND = "bound"
-    SPEED = "speed"
-
-
-class ImportanceName(enum.StrEnum):
-    """When to draw noise towards the event."""
-
-    NEEDED = "needed"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
-class MethodName(enum.StrEnum):
-    """The tests by name."""
-
-    ALLOCATION = "allocation"
-    FISHER = "fisher"
-
-
-class FloatLeaksName(enum.StrEnum):
-    """What a leak through the last digits of floats does, by name."""
-
-    REPORT = "report"
-    CONVICT = "convict"
-    IGNORE = "ignore"
-
-
-class EngineName(enum.StrEnum):
-    """Where runs are made, by name."""
-
-    LOCAL = "local"
-    DASK = "dask"
-    RAY = "ray"
+AdjacencyName: TypeAlias = Literal["all-differ", "one-differs", "add-remove", "replace"]
 
 
 def literal(text: str) -> Any:
@@ -195,22 +141,22 @@ def adjacency(
 ) -> Adjacency | None:
     """The adjacency with its sensitivity or its records; None where nothing was said of it.
 
-    >>> adjacency(AdjacencyName.REPLACE, None, ["0", "1"])
+    >>> adjacency("replace", None, ["0", "1"])
     Replace(records=(0, 1), odd=True)
     """
     if name is None and sensitivity is None and not records and odd:
         return None
-    if name in (None, AdjacencyName.ALL_DIFFER, AdjacencyName.ONE_DIFFERS):
+    if name in (None, "all-differ", "one-differs"):
         if records:
             raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
         if not odd:
             raise UsageError("--no-odd goes with --adjacency add-remove or replace, where data are records")
-        if name is not AdjacencyName.ONE_DIFFERS:
+        if name != "one-differs":
             return ALL_DIFFER if sensitivity is None else AllDiffer(sensitivity)
         return ONE_DIFFERS if sensitivity is None else OneDiffers(sensitivity)
     if sensitivity is not None:
         raise UsageError("--sensitivity goes with --adjacency all-differ or one-differs, where data are queries")
-    kind = AddRemove if name is AdjacencyName.ADD_REMOVE else Replace
+    kind = AddRemove if name == "add-remove" else Replace
     return kind(tuple(_argument(record) for record in records), odd=odd) if records else kind(odd=odd)
 
 

@@ -31,7 +31,7 @@ def protocol() -> None:
 def protocol_check_command(
     command: Annotated[
         str,
-        typer.Option("--command", metavar="COMMAND", help="The program with its arguments.", show_default=False),
+        typer.Option("--command", metavar="COMMAND", help="The program with its arguments."),
     ],
     data: Annotated[str, typer.Option(help="The data to send, as a Python literal.")] = "[1, 1, 1]",
     arg: o.Arguments = None,

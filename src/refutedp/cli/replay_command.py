@@ -14,21 +14,14 @@ from refutedp.cli.writing import Files, show
 from refutedp.model.settings import Options
 
 
+@o.settings_options("confirm_runs", "seed", "jobs", confirm_runs=None, seed=None)
 def replay_command(
-    result: Annotated[Path, typer.Argument(help="A result saved with --json.", show_default=False)],
+    result: Annotated[Path, typer.Argument(help="A result saved with --json.")],
+    *,
     mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MECHANISM", help="Replay on this one instead of the saved reference.", show_default=False
-        ),
+        str | None, typer.Option(metavar="MECHANISM", help="Replay on this one instead of the saved reference.")
     ] = None,
-    confirm_runs: Annotated[
-        int | None, typer.Option(help="Fresh runs per side.  [default: as saved]", show_default=False)
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the fresh runs.  [default: the saved one plus 1]", show_default=False)
-    ] = None,
-    jobs: o.Jobs = 1,
+    options: Options,
     json: o.JsonPath = None,
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
@@ -37,6 +30,8 @@ def replay_command(
 ) -> None:
     """Test a saved counterexample on fresh runs: same inputs, event and direction.
 
+    The runs are as many as were saved, and the seed is the saved one plus 1, unless these are given.
+
     \b
     Examples:
       refutedp replay result.json
@@ -44,17 +39,13 @@ def replay_command(
       refutedp replay result.json --mechanism fixed.py:noisy_max
     """
     with running(quiet=quiet, verbose=verbose) as watch:
+        options["progress"] = watch.update
         files = Files(json, html, plot)
-        overrides: Options = {"jobs": jobs, "progress": watch.update}
-        if confirm_runs is not None:
-            overrides["confirm_runs"] = confirm_runs
-        if seed is not None:
-            overrides["seed"] = seed
         with files.clean_stdout():
             from refutedp.cli.targets import target
 
             named = None if mechanism is None else target(mechanism)
-            again = replay(result, None if named is None else named.function, **overrides)
+            again = replay(result, None if named is None else named.function, **options)
         watch.close()
         if named is not None:
             again = named.remembered(again)

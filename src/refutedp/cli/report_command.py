@@ -16,7 +16,7 @@ from refutedp.model.errors import UsageError
 
 
 def report_command(
-    result: Annotated[Path, typer.Argument(help="A result or sweep saved with --json.", show_default=False)],
+    result: Annotated[Path, typer.Argument(help="A result or sweep saved with --json.")],
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
     pytest: o.PytestPath = None,

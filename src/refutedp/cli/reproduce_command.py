@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,25 +9,19 @@ import typer
 
 from refutedp.cli import options as o
 from refutedp.cli.running import running, say
+from refutedp.model.settings import Options
+from refutedp.reproduce.paper import What
 
 
-class Part(enum.StrEnum):
-    """What to reproduce."""
-
-    FIGURES = "figures"
-    COUNTEREXAMPLES = "counterexamples"
-    TIMING = "timing"
-    ALL = "all"
-
-
+@o.settings_options("seed", "jobs", jobs=-1)
 def reproduce_command(
-    what: Annotated[Part, typer.Argument(help="Which part of the paper's evaluation.")] = Part.ALL,
+    what: Annotated[What, typer.Argument(help="Which part of the paper's evaluation.")] = "all",
+    *,
     out: Annotated[Path, typer.Option(help="Directory for pages, figures and data.")] = Path("reproduction"),
     quick: Annotated[
         bool, typer.Option("--quick", help="A fifth of the paper's budgets: a minute's version.")
     ] = False,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = -1,
+    options: Options,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
@@ -44,7 +37,7 @@ def reproduce_command(
     with running(quiet=quiet, verbose=verbose) as watch:
         from refutedp.reproduce.run_paper import reproduce
 
-        done = reproduce(what.value, out, quick=quick, seed=seed, jobs=jobs, report=watch.update)
+        done = reproduce(what, out, quick=quick, seed=options["seed"], jobs=options["jobs"], report=watch.update)
         watch.close()
         kept = f", {done.kept} curves kept from an earlier run" if done.kept else ""
         say(f"Reproduced {len(done.curves)} curves in {done.seconds:.0f} seconds{kept}: {out / 'reproduction.html'}")

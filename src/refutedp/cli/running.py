@@ -74,20 +74,17 @@ def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[ProgressW
         stop_workers()
         say(watch.known_so_far(), error=True)
         raise typer.Exit(INTERRUPTED) from None
-    except RefuteDPError as error:
-        watch.close()
-        if verbose:
-            traceback.print_exception(error)
-        say(f"error: {error}", error=True, colour="red")
-        raise typer.Exit(BAD_USE) from None
     except (typer.Exit, BrokenPipeError):
         raise
     except Exception as error:
         watch.close()
         if verbose:
             traceback.print_exception(error)
-        hint = "" if verbose else "; run again with --verbose for the whole trace"
-        say(f"error: RefuteDP itself failed with {type(error).__name__}: {error}{hint}", error=True, colour="red")
+        told = str(error)
+        if not isinstance(error, RefuteDPError):
+            hint = "" if verbose else "; run again with --verbose for the whole trace"
+            told = f"RefuteDP itself failed with {type(error).__name__}: {error}{hint}"
+        say(f"error: {told}", error=True, colour="red")
         raise typer.Exit(BAD_USE) from None
     finally:
         watch.close()

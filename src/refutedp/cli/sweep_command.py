@@ -13,21 +13,21 @@ from refutedp.cli.data_sets import inputs as read_inputs
 from refutedp.cli.running import running, say
 from refutedp.cli.targets import target
 from refutedp.cli.writing import Files
+from refutedp.model.settings import Options
 
-EPSILONS = "0.2,0.7,1.5"
+CHECKS_ONLY = {"stop", "goal", "on_error", "float_leaks", "importance", "time_limit"}
+"""Settings that mean nothing to a curve."""
 
 
+@o.settings_options(*(name for name in o.NAMES if name not in CHECKS_ONLY))
 def sweep_command(
-    mechanism: o.TargetName,
+    mechanism: Annotated[str, o.TARGET],
+    *,
     claimed: Annotated[
-        list[str],
-        typer.Option(
-            metavar="LIST", help=f"Epsilons to run the mechanism with, such as {EPSILONS}.", show_default=False
-        ),
+        list[str], typer.Option(metavar="LIST", help="Epsilons to run the mechanism with, such as 0.2,0.7,1.5.")
     ],
     test: Annotated[
-        list[str],
-        typer.Option(metavar="LIST", help="Epsilons to test against: a list or start:stop:step.", show_default=False),
+        list[str], typer.Option(metavar="LIST", help="Epsilons to test against: a list or start:stop:step.")
     ],
     adjacency: o.AdjacencyOption = None,
     sensitivity: o.Sensitivity = None,
@@ -36,18 +36,7 @@ def sweep_command(
     arg: o.Arguments = None,
     pair: o.Pairs = None,
     inputs: o.Inputs = None,
-    length: o.Lengths = None,
-    search_runs: o.SearchRuns = 100_000,
-    confirm_runs: o.ConfirmRuns = 500_000,
-    significance: o.Significance = 0.001,
-    method: o.Method = parse.MethodName.ALLOCATION,
-    seed: o.Seed = 0,
-    jobs: o.Jobs = 1,
-    engine: o.Engine = parse.EngineName.LOCAL,
-    scheduler: o.Scheduler = None,
-    lift: o.Lift = True,
-    paired: o.Paired = True,
-    epsilon_name: o.EpsilonName = None,
+    options: Options,
     json: o.JsonPath = None,
     plot: o.PlotPath = None,
     quiet: o.Quiet = False,
@@ -61,6 +50,7 @@ def sweep_command(
       refutedp sweep mechanism.py:noisy_max --claimed 0.5 --test 0.25,0.5,1,2
     """
     with running(quiet=quiet, verbose=verbose) as watch:
+        options["progress"] = watch.update
         files = Files(json, plot=plot)
         with files.clean_stdout():
             named = target(mechanism)
@@ -72,19 +62,7 @@ def sweep_command(
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
                 inputs=read_inputs(inputs),
-                search_runs=search_runs,
-                confirm_runs=confirm_runs,
-                significance=significance,
-                method=method.value,
-                seed=seed,
-                jobs=jobs,
-                engine=engine.value,
-                scheduler=scheduler,
-                lengths=tuple(length) if length else None,
-                lift=lift,
-                paired=paired,
-                epsilon_name=epsilon_name,
-                progress=watch.update,
+                **options,
             )
         watch.close()
         curves = named.remembered(curves)

@@ -42,14 +42,14 @@ def one_target(mechanism: str | None, command: str | None) -> Target:
 def target(reference: str) -> Target:
     """A file's function, a module's function, or one of the built-in mechanisms by its name alone.
 
-    >>> target("histogram").adjacency.value
+    >>> target("histogram").adjacency
     'one-differs'
     """
     if ":" in reference:
         return Target(load_mechanism(reference), reference)
     built_in = {one.name: one for one in PAPER}
     if reference in built_in:
-        meant = AdjacencyName.ONE_DIFFERS if built_in[reference].adjacency == "one" else AdjacencyName.ALL_DIFFER
+        meant: AdjacencyName = "one-differs" if built_in[reference].adjacency == "one" else "all-differ"
         return Target(built_in[reference].function, f"refutedp.mechanisms:{reference}", meant)
     near = difflib.get_close_matches(reference, built_in, n=1)
     if reference.endswith(".py"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from refutedp.api.saved.files import require_writable
 from refutedp.api.saved.to_json import dumps
@@ -19,22 +21,21 @@ STDOUT = "-"
 _COLOURS = {Verdict.VIOLATION: "red", Verdict.INCONCLUSIVE: "yellow", Verdict.NOT_FOUND: None}
 
 
+@dataclass(frozen=True)
 class Files:
     """The files a command was asked to write."""
 
-    def __init__(
-        self,
-        json: str | None = None,
-        html: Path | None = None,
-        plot: Path | None = None,
-        pytest: Path | None = None,
-    ) -> None:
-        self.json, self.html, self.plot, self.pytest = json, html, plot, pytest
-        for path in (None if json in (None, STDOUT) else Path(str(json)), html, plot, pytest):
+    json: str | None = None
+    html: Path | None = None
+    plot: Path | None = None
+    pytest: Path | None = None
+
+    def __post_init__(self) -> None:
+        for path in (self.json if self.json != STDOUT else None, self.html, self.plot, self.pytest):
             if path is not None:
-                require_writable(path)
-        if plot is not None and plot.suffix.lower() not in PLOT_KINDS:
-            raise UsageError(f"--plot {plot} must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
+                require_writable(Path(path))
+        if self.plot is not None and self.plot.suffix.lower() not in PLOT_KINDS:
+            raise UsageError(f"--plot {self.plot} must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
 
     @property
     def json_to_stdout(self) -> bool:
@@ -52,28 +53,21 @@ class Files:
 
     def write(self, what: Result | Sweep, *, quiet: bool) -> None:
         """Write all of them, and say so."""
-        written: list[str] = []
-        if self.json is not None and not self.json_to_stdout:
-            what.save(self.json)
-            written.append(self.json)
-        if self.html is not None and isinstance(what, Result):
-            what.to_html(self.html)
-            written.append(str(self.html))
-        if self.plot is not None:
-            what.plot(self.plot)
-            written.append(str(self.plot))
-        if self.pytest is not None and isinstance(what, Result):
-            if what.counterexample is None:
+        writers: dict[str, Callable[[Any], Any]] = {"json": what.save, "plot": what.plot}
+        if isinstance(what, Result):
+            writers = {"json": what.save, "html": what.to_html, "plot": what.plot, "pytest": what.to_pytest}
+            if self.pytest is not None and what.counterexample is None:
                 say(f"{self.pytest} was not written: there is no counterexample to turn into a test", error=True)
-            else:
-                what.to_pytest(self.pytest)
-                written.append(str(self.pytest))
+                del writers["pytest"]
+        asked = [(write, getattr(self, name)) for name, write in writers.items()]
+        written = [(write, path) for write, path in asked if path not in (None, STDOUT)]
+        for write, path in written:
+            write(path)
         if self.json_to_stdout:
             with contextlib.suppress(BrokenPipeError):
-                sys.stdout.write(dumps(what).decode())
-                sys.stdout.flush()
+                print(dumps(what).decode(), end="", flush=True)
         if written and not quiet:
-            say(f"Wrote {', '.join(written)}.", error=True)
+            say(f"Wrote {', '.join(str(path) for _, path in written)}.", error=True)
 
 
 def show(result: Result, *, quiet: bool, to_stderr: bool) -> None:

@@ -11,7 +11,6 @@ from functools import partial
 
 from refutedp.detector.rounds import ROUNDS
 from refutedp.hypothesis.power import can_ever_convict
-from refutedp.model.claims import positive_number
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Settings
 from refutedp.model.streams import TIMING_STREAM, child
@@ -148,17 +147,3 @@ def _speed(seconds: float) -> str:
     if seconds > 1:
         return f"{seconds:.2g} seconds a run"
     return f"{_round(1 / max(seconds, 1e-9)):,} runs a second"
-
-
-def parse_time(text: str) -> float:
-    """Seconds from what people type: 90, 60s, 5m or 1.5h.
-
-    >>> parse_time("60s"), parse_time("1.5m")
-    (60.0, 90.0)
-    """
-    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
-    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
-    try:
-        return positive_number("time_limit", float(number) * unit)
-    except ValueError:
-        raise UsageError(f"time limit {text!r} must be a time such as 60s, 5m or 1h") from None

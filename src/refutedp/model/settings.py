@@ -1,14 +1,23 @@
-"""How hard to look, and how sure to be."""
+"""How hard to look, and how sure to be: each setting once, with its type, default, meaning, check and option."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
 
 from refutedp.model.errors import UsageError
+
+Method: TypeAlias = Literal["allocation", "fisher"]
+Stop: TypeAlias = Literal["early", "fixed"]
+Goal: TypeAlias = Literal["bound", "speed"]
+Engine: TypeAlias = Literal["local", "dask", "ray"]
+OnError: TypeAlias = Literal["output", "raise"]
+FloatLeaks: TypeAlias = Literal["report", "convict", "ignore"]
+Importance: TypeAlias = Literal["needed", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,29 +31,72 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Budgets and rules of a check; every field is also a keyword of `check` and `sweep`.
+class Spelling:
+    """A setting as an option of the command line, where that is not `--its-name` with a value of its own type."""
 
-    `search_runs` are per pair and side in the main round of the search; a pilot, and further rounds of the best few
-    pairs, come on top, and a result's effort counts them all. `confirm_runs` are per side. A violation is reported
-    when the p-value on fresh runs is at most `significance`; certified bounds hold with confidence 1 - significance.
-    `method` is the exact "allocation" test or the paper's "fisher". `stop="early"` convicts as soon as an
-    anytime-valid test does: runs that are calls of Python end there, cheap lifted and batched runs go on to sharpen
-    the certified bound; "fixed" tests once, after all runs. `goal` "bound" looks for the event that certifies the
-    largest epsilon, "speed" for the one that convicts after the fewest fresh runs, and stops there. `rarity` is the
-    paper's rule to skip events seen fewer than rarity·n·e^ε times (it uses 0.001); None leaves rare events to the
-    score, which serves small budgets better. `lengths` are those of the inputs that are made: query answers (1, 5 and
-    10 unless given), or records besides the one that changes (1 and 5). `jobs` processes run on this machine (-1: one
-    a core); `engine` "dask" or "ray" runs on a cluster instead, the one at `scheduler` or a local one. None of this
-    changes the result. Noise added to floats leaks through their last digits, even where the same mechanism on real
-    numbers is private: `float_leaks` "report" says so beside the verdict, "convict" lets it decide, "ignore" does not
-    look. `paired` lets lifted runs on both inputs share their noise where that is the sharper way to confirm (see
-    `refutedp.hypothesis.tests.paired`); without it each run is allocated to an input at random. `importance` lets
-    them draw their noise where a rare event happens, weighed (see `refutedp.detector.plan`): "needed" where a claim
-    about more than a ratio could not be refuted within the budget otherwise, and for speed; "always" also where much
-    of a large ratio would stay unproven, which takes a second or two more; "never" not at all. `on_error="raise"`
-    stops at the first exception of the mechanism instead of taking it as an output. `time_limit` is in seconds: the
-    speed of the mechanism is measured, and the budgets shrink until they fit.
+    option: str
+    type: Any
+    help: str
+    read: Callable[[Any], Any] = lambda given: given
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a setting means, in a sentence; `check` gives the value to keep, or raises a `UsageError`.
+
+    Without a check of its own, the type decides: a bool, one of the words of a Literal, or anything.
+    """
+
+    meaning: str
+    check: Callable[[str, Any], Any] | None = None
+    spelling: Spelling | None = None
+
+
+def _whole(least: int, why: str, *, but: int | None = None) -> Callable[[str, Any], Any]:
+    def check(name: str, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise UsageError(f"{name}={value!r} must be a whole number of at least {least}")
+        if value < least and value != but:
+            raise UsageError(f"{name}={value!r} must be at least {least}: {why}")
+        return value
+
+    return check
+
+
+def _inside(name: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise UsageError(f"{name}={value!r} must lie strictly between 0 and 1, such as 0.001")
+    return value
+
+
+def _seconds(name: str, value: Any) -> Any:
+    """Seconds, or what people type: 90, 60s, 5m or 1.5h."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    seconds = value
+    if isinstance(value, str):
+        number, unit = (value[:-1], units[value[-1]]) if value[-1:] in units else (value, 1.0)
+        try:
+            seconds = float(number) * unit
+        except ValueError:
+            seconds = None
+    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < float("inf"):
+        raise UsageError(f"{name}={value!r} must be a positive number of seconds, such as 60, or a time, such as 5m")
+    return seconds
+
+
+def _lengths(name: str, value: Any) -> tuple[int, ...]:
+    items = (value,) if isinstance(value, int) else tuple(value)
+    if not items:
+        raise UsageError(f"{name}=() is empty: give at least one length of input, such as (1, 5, 10)")
+    each = _whole(1, "inputs hold at least one query or record")
+    return tuple(each(name, item) for item in items)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Budgets and rules of a check; every field is also a keyword of `check` and `sweep`, and an option.
+
+    None of `jobs`, `engine` and `scheduler` changes the result.
 
     >>> Settings(confirm_runs=1000).search_runs
     100000
@@ -54,113 +106,164 @@ class Settings:
     refutedp.model.errors.UsageError: significance=2 must lie strictly between 0 and 1, such as 0.001
     """
 
-    search_runs: int = 100_000
-    confirm_runs: int = 500_000
-    significance: float = 0.001
-    method: Literal["allocation", "fisher"] = "allocation"
-    stop: Literal["early", "fixed"] = "early"
-    goal: Literal["bound", "speed"] = "bound"
-    seed: int = 0
-    jobs: int = 1
-    engine: Literal["local", "dask", "ray"] = "local"
-    scheduler: str | None = None
-    lengths: tuple[int, ...] | None = None
-    rarity: float | None = None
-    on_error: Literal["output", "raise"] = "output"
-    float_leaks: Literal["report", "convict", "ignore"] = "report"
-    lift: bool = True
-    paired: bool = True
-    importance: Literal["needed", "always", "never"] = "needed"
-    epsilon_name: str | None = None
-    time_limit: float | None = None
-    progress: Callable[[Progress], None] | bool | None = None
+    search_runs: Annotated[
+        int,
+        Setting(
+            "Search runs per pair and side in the main round; a pilot and further rounds of the best come on top.",
+            _whole(100, "fewer cannot choose an event"),
+        ),
+    ] = 100_000
+    confirm_runs: Annotated[
+        int, Setting("Fresh runs per side for the verdict.", _whole(1, "a verdict needs fresh runs"))
+    ] = 500_000
+    significance: Annotated[
+        float,
+        Setting(
+            "Largest p-value on fresh runs that counts as a violation; bounds hold with confidence 1 - significance.",
+            _inside,
+        ),
+    ] = 0.001
+    method: Annotated[Method, Setting("The exact test, or the paper's.")] = "allocation"
+    stop: Annotated[
+        Stop,
+        Setting(
+            "Convict as soon as an anytime-valid test does (cheap runs go on to sharpen the bound), or test once "
+            "after all runs."
+        ),
+    ] = "early"
+    goal: Annotated[
+        Goal, Setting("Look for the event that certifies the largest bound, or that convicts after the fewest runs.")
+    ] = "bound"
+    seed: Annotated[int, Setting("Same seed, same result.", _whole(0, "seeds are not negative"))] = 0
+    jobs: Annotated[
+        int, Setting("Processes to run on; -1 for all cores.", _whole(1, "-1 means all cores", but=-1))
+    ] = 1
+    engine: Annotated[Engine, Setting("Where the runs are made: here, or on a cluster.")] = "local"
+    scheduler: Annotated[str | None, Setting("Address of the cluster; a local one is started unless given.")] = None
+    lengths: Annotated[
+        tuple[int, ...] | None,
+        Setting(
+            "Lengths of the inputs that are made: query answers (1, 5 and 10 unless given), or records besides the "
+            "one that changes (1 and 5).",
+            _lengths,
+            Spelling("--length", list[int], "Length of inputs to try; repeat it.  [default: 1, 5 and 10]"),
+        ),
+    ] = None
+    rarity: Annotated[
+        float | None,
+        Setting(
+            "The paper's rule to skip events seen fewer than rarity·n·e^ε times (it uses 0.001); unless given, rare "
+            "events are left to the score, which serves small budgets better.",
+            _inside,
+        ),
+    ] = None
+    on_error: Annotated[
+        OnError,
+        Setting(
+            "Take an exception of the mechanism as an output, or stop at the first one.",
+            spelling=Spelling(
+                "--fail-on-error",
+                bool,
+                "Stop at the first exception instead of taking it as an output.",
+                lambda given: "raise" if given else "output",
+            ),
+        ),
+    ] = "output"
+    float_leaks: Annotated[
+        FloatLeaks,
+        Setting(
+            "Noise added to floats leaks through their last digits, even where the mechanism on real numbers is "
+            "private: note it beside the verdict, let it decide, or do not look."
+        ),
+    ] = "report"
+    lift: Annotated[bool, Setting("Run many samples in one call where that is proven equal.")] = True
+    paired: Annotated[
+        bool, Setting("Confirm on pairs of runs with the same noise where that is sharper, or never.")
+    ] = True
+    importance: Annotated[
+        Importance,
+        Setting(
+            "Draw noise towards rare events and weigh the runs: where plain runs would not refute the claim, and for "
+            "speed; wherever it certifies more; or never."
+        ),
+    ] = "needed"
+    epsilon_name: Annotated[str | None, Setting("The parameter that takes epsilon; epsilon or eps unless given.")] = (
+        None
+    )
+    time_limit: Annotated[
+        float | None,
+        Setting(
+            "Seconds to fit the runs into: the speed of the mechanism is measured, and the budgets shrink.",
+            _seconds,
+            Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h."),
+        ),
+    ] = None
+    progress: Annotated[
+        Callable[[Progress], None] | bool | None,
+        Setting(
+            "True, False or a function that gets a `Progress` record now and then; unless given, a terminal decides."
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        _whole("search_runs", self.search_runs, least=100, why="fewer cannot choose an event")
-        _whole("confirm_runs", self.confirm_runs, least=1, why="a verdict needs fresh runs")
-        _whole("seed", self.seed, least=0, why="seeds are not negative")
-        if self.jobs != -1:
-            _whole("jobs", self.jobs, least=1, why="-1 means all cores")
-        _inside("significance", self.significance)
-        _one_of("method", self.method, ("allocation", "fisher"))
-        _one_of("stop", self.stop, ("early", "fixed"))
-        _one_of("goal", self.goal, ("bound", "speed"))
-        _one_of("importance", self.importance, ("needed", "always", "never"))
-        _one_of("engine", self.engine, ("local", "dask", "ray"))
-        _one_of("on_error", self.on_error, ("output", "raise"))
-        _one_of("float_leaks", self.float_leaks, ("report", "convict", "ignore"))
-        if self.lengths is not None:
-            object.__setattr__(self, "lengths", _lengths(self.lengths))
-        if self.rarity is not None:
-            _inside("rarity", self.rarity)
-        if self.time_limit is not None:
-            _seconds("time_limit", self.time_limit)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None or one.default is not None:
+                object.__setattr__(self, one.name, checked(one.name, value))
+
+
+def checked(name: str, value: Any) -> Any:
+    """The value as `Settings` keeps it; a `UsageError` says what is wrong with it."""
+    kind, setting = SETTINGS[name]
+    if setting.check is not None:
+        return setting.check(name, value)
+    if kind is bool and not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r} must be True or False")
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise UsageError(f"{name}={value!r} must be one of {', '.join(map(repr, get_args(kind)))}")
+    return value
+
+
+SETTINGS: Mapping[str, tuple[Any, Setting]] = {
+    name: get_args(hint) for name, hint in get_type_hints(Settings, include_extras=True).items()
+}
+"""The type of each setting, and what is said of it."""
 
 
 class Options(TypedDict, total=False):
-    """The fields of `Settings` as keywords."""
+    """The fields of `Settings` as keywords, for type checkers."""
 
     search_runs: int
     confirm_runs: int
     significance: float
-    method: Literal["allocation", "fisher"]
-    stop: Literal["early", "fixed"]
-    goal: Literal["bound", "speed"]
+    method: Method
+    stop: Stop
+    goal: Goal
     seed: int
     jobs: int
-    engine: Literal["local", "dask", "ray"]
+    engine: Engine
     scheduler: str | None
     lengths: tuple[int, ...] | None
     rarity: float | None
-    on_error: Literal["output", "raise"]
-    float_leaks: Literal["report", "convict", "ignore"]
+    on_error: OnError
+    float_leaks: FloatLeaks
     lift: bool
     paired: bool
-    importance: Literal["needed", "always", "never"]
+    importance: Importance
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None
 
 
-def settings_from(base: Settings | None, options: dict[str, Any], *, also: tuple[str, ...]) -> Settings:
-    """`base` with the given options; an unknown one gets a sentence with the nearest name, `also` being known too."""
-    known = [field.name for field in fields(Settings)]
+def settings_from(base: Settings | None, options: Mapping[str, Any], *, of: Callable[..., Any]) -> Settings:
+    """`base` with the options; one that neither it nor the function `of` takes gets the nearest name told."""
+    own = [name for name, one in inspect.signature(of).parameters.items() if one.kind is not one.VAR_KEYWORD]
+    known = [*own, *(one.name for one in fields(Settings))]
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, [*known, *also], n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join((*also, *known))}"
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
             raise UsageError(f"unknown keyword argument '{name}': {hint}")
     if base is not None and not isinstance(base, Settings):
         raise UsageError(f"settings={base!r} must be a Settings record, such as Settings(seed=1)")
     return replace(base or Settings(), **options)
-
-
-def _whole(name: str, value: Any, *, least: int, why: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise UsageError(f"{name}={value!r} must be a whole number of at least {least}")
-    if value < least:
-        raise UsageError(f"{name}={value!r} must be at least {least}: {why}")
-
-
-def _inside(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise UsageError(f"{name}={value!r} must lie strictly between 0 and 1, such as 0.001")
-
-
-def _seconds(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
-        raise UsageError(f"{name}={value!r} must be a positive number of seconds, such as 60")
-
-
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise UsageError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
-
-
-def _lengths(value: Any) -> tuple[int, ...]:
-    items = (value,) if isinstance(value, int) else tuple(value)
-    if not items:
-        raise UsageError("lengths=() is empty: give at least one length of input, such as (1, 5, 10)")
-    for item in items:
-        _whole("lengths", item, least=1, why="inputs hold at least one query or record")
-    return items

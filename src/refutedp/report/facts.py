@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refutedp.detector.result import Result, Verdict
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.profile import Bin, Profile
+from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.tests import fisher
 from refutedp.hypothesis.tests import ratio as ratio_test
+from refutedp.hypothesis.tests.line import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Counts, Evidence
 
@@ -65,18 +68,33 @@ def rates_of(counts: Counts) -> tuple[Rate, Rate]:
 
 
 def _rate(name: str, hits: int, runs: int) -> Rate:
-    from scipy import special
-
-    tail = (1 - INTERVAL) / 2
-    low = float(special.betaincinv(hits, runs - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(special.betaincinv(hits + 1, runs - hits, 1 - tail)) if hits < runs else 1.0
-    return Rate(name, hits, runs, low, high)
+    return Rate(name, hits, runs, *clopper_pearson(hits, runs, (1 - INTERVAL) / 2))
 
 
 def ratio(evidence: Evidence) -> float | None:
     """The ratio of the two rates; None when the event never happened on d2."""
     one, other = rates(evidence)
     return one.value / other.value if other.hits else None
+
+
+def own_bound(claim: Claim, evidence: Evidence) -> float:
+    """The certified bound in the claim's own currency, whose letter is `evidence.bound_letter`."""
+    if isinstance(claim, PureDP) or evidence.bound is None:
+        return max(evidence.epsilon_lower_bound, 0.0)
+    return evidence.bound
+
+
+def shares(profile: Profile) -> list[tuple[Bin, float, float]]:
+    """Each bar of a profile with its part of the runs on d1 and on d2."""
+    return [(one, one.x / max(profile.n_x, 1), one.y / max(profile.n_y, 1)) for one in profile.bins]
+
+
+def p_value_table(sweep: Sweep) -> tuple[list[float], list[tuple[float, list[str]]]]:
+    """The claimed epsilons of a sweep, and for each test epsilon its p-values against them, as text."""
+    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
+    cells = {(point.claimed, point.test): p_value_text(point.evidence.log_p_value) for point in sweep.points}
+    tests = dict.fromkeys(point.test for point in sweep.points)
+    return claimed, [(test, [cells[value, test] for value in claimed]) for test in tests]
 
 
 def p_value_at(evidence: Evidence, epsilon: float) -> float:
@@ -163,19 +181,11 @@ def in_a_sentence(result: Result) -> str:
     )
     match result.verdict:
         case Verdict.VIOLATION:
-            return (
-                f"{start} If the claim held, chance would show as much with probability at most {p_words(evidence)}."
-            )
+            p_value = p_value_text(evidence.log_p_value)
+            return f"{start} If the claim held, chance would show as much with probability at most {p_value}."
         case Verdict.INCONCLUSIVE:
             return (
                 f"{start} That is more than chance readily explains, yet not enough for a verdict: give it more runs."
             )
         case Verdict.NOT_FOUND:
             return f"{start} The claim and chance allow that: it is no violation, and no proof of privacy either."
-
-
-def p_words(evidence: Evidence) -> str:
-    """The p-value, readable however small."""
-    from refutedp.detector.notes import p_value_text
-
-    return p_value_text(evidence.log_p_value)

@@ -96,7 +96,7 @@ def _below_the_top(points: list[tuple[float, float]], panel: Panel) -> list[list
 
 def _categories(profile: Profile, claim: Claim) -> str:
     bars = profile.bins
-    rates = [(one, one.x / max(profile.n_x, 1), one.y / max(profile.n_y, 1)) for one in bars]
+    rates = facts.shares(profile)
     top = max((max(x, y) for _, x, y in rates), default=1.0) or 1.0
     slanted = len(bars) > 10 or max((len(one.label) for one in bars), default=0) * len(bars) > 50
     panel = Panel(

@@ -6,14 +6,14 @@ import functools
 import math
 import os
 from dataclasses import dataclass, fields
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirmations import UnpairedImportanceSampled
 from refutedp.detector.notes import p_value_text
-from refutedp.detector.profile import Profile
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
@@ -22,14 +22,14 @@ from refutedp.report import facts, figures
 from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
 from refutedp.report.source_branches import lines_of
-from refutedp.report.text import examined, explain, method_words
+from refutedp.report.text import examined, headline, method_words
 
 MOST_ROWS = 60
 """Entries of an input listed one by one; longer inputs show those that differ."""
-_VERDICTS = {
-    Verdict.VIOLATION: ("Violation", "violation"),
-    Verdict.INCONCLUSIVE: ("Inconclusive", "inconclusive"),
-    Verdict.NOT_FOUND: ("No violation found", "not-found"),
+VERDICTS = {
+    Verdict.VIOLATION: "Violation",
+    Verdict.INCONCLUSIVE: "Inconclusive",
+    Verdict.NOT_FOUND: "No violation found",
 }
 
 
@@ -47,56 +47,70 @@ def report_html(result: Result) -> str:
     (True, False)
     """
     result = result.profiled()
-    evidence = result.evidence
-    name, css = _VERDICTS[result.verdict]
-    return _template().render(
+    return template("report.html.j2").render(
         result=result,
-        verdict_name=name,
-        verdict_css=css,
-        headline=explain(result).partition("\n")[0].partition(": ")[2],
+        verdict_name=VERDICTS[result.verdict],
+        headline=headline(result),
         sentence=facts.in_a_sentence(result),
-        evidence=evidence,
-        claim_words=str(result.claim),
-        allowed=None if evidence is None else _allowed(result.claim, evidence),
-        bound=None if evidence is None else f"{_own_bound(result.claim, evidence):.3g}",
-        letter="ε" if evidence is None else evidence.bound_letter,
-        confidence=None if evidence is None else f"{100 * evidence.confidence:.6g}%",
-        p_value=None if evidence is None else p_value_text(evidence.log_p_value),
-        test=None if evidence is None else method_words(evidence),
-        examined=" ".join(line.strip() for line in examined(result)).capitalize(),
-        weighted=evidence is not None and evidence.estimates is not None,
-        unpaired=evidence is not None and isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
-        ratio=_ratio(result),
-        rates=() if evidence is None else facts.rates(evidence),
-        percent=facts.percent,
-        bound_words=facts.bound_words(result.claim),
-        interval=f"{100 * facts.INTERVAL:g}%",
-        inputs=None if evidence is None else side_by_side(evidence.pair),
-        rates_figure=None if evidence is None else Markup(figures.rates(evidence, result.claim)),
-        histogram=_histogram(result),
-        spread=_spread(result.profile, result.claim),
-        curve=_curve(result),
-        curve_rows=_curve_rows(result),
-        region_rows=_region_rows(result),
         source=() if result.origin is None else lines_of(result.origin.source, result.origin.line),
         snippet=_snippet(result),
         settings=[
             (f.name, repr(getattr(result.settings, f.name))) for f in fields(result.settings) if f.name != "progress"
         ],
-        detectable=f"{result.detectable_epsilon:.3g}" if math.isfinite(result.detectable_epsilon) else None,
+        evidence=result.evidence,
+        **({} if result.evidence is None else _told(result, result.evidence)),
     )
 
 
 @functools.cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """A template of this package; what is put into HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("refutedp.report", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
+
+
+def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
+    """What the page says of the evidence."""
+    claim, profile, weighted = result.claim, result.profile, evidence.estimates is not None
+    seen = facts.ratio(evidence)
+    curve, curve_rows = _curve(result, evidence, claim) if isinstance(claim, PureDP) and not weighted else (None, [])
+    return {
+        "allowed": _allowed(claim, evidence),
+        "bound": f"{facts.own_bound(claim, evidence):.3g}",
+        "confidence": f"{100 * evidence.confidence:.6g}%",
+        "p_value": p_value_text(evidence.log_p_value),
+        "test": method_words(evidence),
+        "examined": " ".join(line.strip() for line in examined(result)).capitalize(),
+        "weighted": weighted,
+        "unpaired": isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
+        "ratio": "only on d1" if seen is None else f"{seen:.3g}",
+        "rates": facts.rates(evidence),
+        "percent": facts.percent,
+        "bound_words": facts.bound_words(claim),
+        "interval": f"{100 * facts.INTERVAL:g}%",
+        "inputs": side_by_side(evidence.pair),
+        "rates_figure": Markup(figures.rates(evidence, claim)),
+        "histogram": Markup(figures.histogram(profile, claim)) if profile is not None and profile.bins else None,
+        "spread": [] if profile is None else [(*row, claim.largest(row[2])) for row in facts.shares(profile)],
+        "curve": curve,
+        "curve_rows": curve_rows,
+        "region_rows": [] if isinstance(claim, PureDP) or weighted else facts.certified_curve(evidence, claim, 11),
+        "detectable": f"{result.detectable_epsilon:.3g}" if math.isfinite(result.detectable_epsilon) else None,
+    }
+
+
+def _curve(result: Result, evidence: Evidence, claim: PureDP) -> tuple[Markup, list[tuple[float, float]]]:
+    """The p-value curve as a figure, and some of its points with the claimed epsilon among them."""
+    points = facts.p_value_curve(evidence, claim.epsilon, points=10)
+    epsilons = sorted({*(epsilon for epsilon, _ in points), claim.epsilon})
+    drawn = figures.p_curve(evidence, claim.epsilon, result.settings.significance)
+    return Markup(drawn), [(epsilon, facts.p_value_at(evidence, epsilon)) for epsilon in epsilons]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,83 +148,10 @@ def side_by_side(pair: Pair) -> SideBySide:
     return SideBySide(shown, len(rows) - len(shown), None)
 
 
-def _ratio(result: Result) -> str | None:
-    if result.evidence is None:
-        return None
-    seen = facts.ratio(result.evidence)
-    return "only on d1" if seen is None else f"{seen:.3g}"
-
-
-def _histogram(result: Result) -> Markup | None:
-    if result.profile is None or not result.profile.bins:
-        return None
-    return Markup(figures.histogram(result.profile, result.claim))
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadRow:
-    """One bar of the histogram as text."""
-
-    label: str
-    d1: str
-    d2: str
-    most: str
-    inside: bool
-    above: bool
-
-
-def _spread(profile: Profile | None, claim: Claim) -> list[SpreadRow]:
-    rows = []
-    for one in profile.bins if profile is not None else ():
-        assert profile is not None
-        x, y = one.x / max(profile.n_x, 1), one.y / max(profile.n_y, 1)
-        most = claim.largest(y)
-        rows.append(
-            SpreadRow(one.label, facts.percent(x), facts.percent(y), facts.percent(most), one.inside, x > most)
-        )
-    return rows
-
-
-def _region_rows(result: Result) -> list[tuple[str, str, str]]:
-    """For claims with a delta in them: certified delta beside the claimed one, at some epsilons."""
-    if result.evidence is None or isinstance(result.claim, PureDP) or result.evidence.estimates is not None:
-        return []
-    rows = facts.certified_curve(result.evidence, result.claim, points=11)
-    return [(f"{e:.3g}", f"{certified:.3g}", f"{claimed:.3g}") for e, certified, claimed in rows]
-
-
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if isinstance(claim, PureDP):
         return f"e^{claim.epsilon:g} = {math.exp(claim.epsilon):.4g} times d2"
     return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
-
-
-def _own_bound(claim: Claim, evidence: Evidence) -> float:
-    if isinstance(claim, PureDP) or evidence.bound is None:
-        return max(evidence.epsilon_lower_bound, 0.0)
-    return evidence.bound
-
-
-def _has_curve(result: Result) -> bool:
-    evidence = result.evidence
-    return evidence is not None and evidence.estimates is None and isinstance(result.claim, PureDP)
-
-
-def _curve(result: Result) -> Markup | None:
-    if not _has_curve(result):
-        return None
-    assert result.evidence is not None and isinstance(result.claim, PureDP)
-    drawn = figures.p_curve(result.evidence, result.claim.epsilon, result.settings.significance)
-    return Markup(drawn)
-
-
-def _curve_rows(result: Result) -> list[tuple[str, str]]:
-    if not _has_curve(result):
-        return []
-    assert result.evidence is not None and isinstance(result.claim, PureDP)
-    points = facts.p_value_curve(result.evidence, result.claim.epsilon, points=10)
-    epsilons = sorted({*(epsilon for epsilon, _ in points), result.claim.epsilon})
-    return [(f"{e:.3g}", f"{facts.p_value_at(result.evidence, e):.3g}") for e in epsilons]
 
 
 def _snippet(result: Result) -> str | None:

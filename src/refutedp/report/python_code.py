@@ -18,8 +18,7 @@ from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.detector.result import Result
 from refutedp.model.claims import Claim, PureDP
-from refutedp.model.datasets.pandas_frames import is_pandas
-from refutedp.model.datasets.polars_frames import is_polars
+from refutedp.model.datasets.container import is_frame
 from refutedp.model.errors import UsageError
 
 STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}
@@ -53,9 +52,9 @@ def literal(value: Any) -> str:
         return f"decimal.{value!r}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
         return f"np.array({value.view('i8').tolist()}, dtype='i8').view({literal(str(value.dtype))})"
-    if is_pandas(value):
+    if is_frame(value, "pandas"):
         return pandas_literal(value, literal)
-    if is_polars(value):
+    if is_frame(value, "polars"):
         return polars_literal(value, literal)
     raise UsageError(
         f"a {type(value).__qualname__} cannot be written as Python source: save the result as JSON instead"
@@ -135,6 +134,19 @@ def imports_of(code: str, lines: Mapping[str, str]) -> list[str]:
     return [line for name, line in lines.items() if re.search(rf"(?<![\w.]){name}\.", code)]
 
 
+def arranged(imports: list[str], call: str) -> list[str]:
+    """The imports of a script in the usual order: standard library, others, then the mechanism."""
+    standard = [*imports_of(call, STANDARD), *[line for line in imports if line.startswith("from pathlib")]]
+    others = [line for line in imports if line.startswith("from ") and line not in standard]
+    rest = [line for line in imports if line and not line.startswith("from ")]
+    third = [*imports_of(call, THIRD_PARTY), *[line for line in others if "refutedp" not in line]]
+    own = [line for line in others if "refutedp" in line]
+    own = [line.replace("import load_mechanism", "import load_mechanism, recheck") for line in own]
+    if not any(line.endswith("recheck") for line in own):
+        own.append("from refutedp import recheck")
+    return [*standard, *([""] if standard else []), *third, *sorted(own), "", *rest]
+
+
 def snippet(result: Result) -> str:
     """A script that tests the counterexample anew, as the report prints it."""
     call = recheck_call(result)
@@ -142,10 +154,4 @@ def snippet(result: Result) -> str:
         imports = import_lines(result)
     except UsageError:
         imports = ["mechanism = ...  # the function above"]
-    groups = [imports_of(call, STANDARD), imports_of(call, THIRD_PARTY)]
-    first = [line for group in groups if group for line in (*group, "")]
-    if imports[0] == "from refutedp import load_mechanism":
-        imports[0] += ", recheck"
-    else:
-        first.append("from refutedp import recheck")
-    return "\n".join([*first, *imports, "", f"print({call})", ""])
+    return "\n".join([*arranged(imports, call), "", f"print({call})", ""])

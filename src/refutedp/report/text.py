@@ -9,12 +9,13 @@ from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
 from refutedp.model.records import Estimates, Evidence, Pair
+from refutedp.report.facts import own_bound, p_value_table
 from refutedp.report.pairs import pair_lines
 
 
 def explain(result: Result) -> str:
     """The whole result as text."""
-    lines = [_headline(result), ""]
+    lines = [_first_line(result), ""]
     if result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
@@ -27,7 +28,12 @@ def explain(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _headline(result: Result) -> str:
+def headline(result: Result) -> str:
+    """What was found, without the verdict's name in front of it."""
+    return _first_line(result).partition(": ")[2]
+
+
+def _first_line(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION:
             outside = result.evidence.pair.outside if result.evidence is not None else ""
@@ -114,10 +120,9 @@ def _allowed(claim: Claim, evidence: Evidence) -> str:
 
 def _certified(claim: Claim, evidence: Evidence) -> str:
     confidence = f"{100 * evidence.confidence:.6g}%"
+    letter, bound = evidence.bound_letter, own_bound(claim, evidence)
     if isinstance(claim, PureDP):
-        bound = max(evidence.epsilon_lower_bound, 0.0)
         return f"claimed ε = {claim.epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
-    letter, bound = evidence.bound_letter, evidence.bound or 0.0
     where = f" at δ = {claim.delta:g}" if isinstance(claim, ApproxDP) else ""
     if isinstance(claim, RenyiDP):
         where = f" at α = {claim.alpha:g}"
@@ -174,13 +179,10 @@ def _next_step(result: Result) -> str:
 
 def explain_sweep(sweep: Sweep) -> str:
     """A table: test epsilons down, one column of p-values for each claimed epsilon."""
-    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
-    tests = list(dict.fromkeys(point.test for point in sweep.points))
-    by_place = {(point.claimed, point.test): point for point in sweep.points}
+    claimed, rows = p_value_table(sweep)
     lines = [f"{sweep.mechanism}: p-value against test ε ({sweep.adjacency}; seed {sweep.settings.seed})", ""]
     lines.append("  test ε" + "".join(f"{f'claimed {value:g}':>14}" for value in claimed))
-    for test in tests:
-        cells = (p_value_text(by_place[value, test].evidence.log_p_value) for value in claimed)
+    for test, cells in rows:
         lines.append(f"  {test:>6.4g}" + "".join(f"{cell:>14}" for cell in cells))
     lines.append("")
     for value in claimed:

@@ -9,7 +9,7 @@ from pathlib import Path
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.result import Result
 from refutedp.model.errors import UsageError
-from refutedp.report.python_code import STANDARD, THIRD_PARTY, import_lines, imports_of, recheck_call
+from refutedp.report.python_code import arranged, import_lines, recheck_call
 
 
 def save_pytest(result: Result, path: str | os.PathLike[str]) -> None:
@@ -41,20 +41,7 @@ def pytest_source(result: Result, path: Path) -> str:
         '    assert result.verdict.value != "violation", f"\\n{result}"',
         "",
     ]
-    return "\n".join([*head, *_arrange(imports, call), *body])
-
-
-def _arrange(imports: list[str], call: str) -> list[str]:
-    """Imports in the usual order: standard library, others, then the mechanism."""
-    standard = [*imports_of(call, STANDARD), *[line for line in imports if line.startswith("from pathlib")]]
-    others = [line for line in imports if line.startswith("from ") and line not in standard]
-    rest = [line for line in imports if line and not line.startswith("from ")]
-    third = [*imports_of(call, THIRD_PARTY), *[line for line in others if "refutedp" not in line]]
-    own = [line for line in others if "refutedp" in line]
-    own = [line.replace("import load_mechanism", "import load_mechanism, recheck") for line in own]
-    if not any(line.endswith("recheck") for line in own):
-        own.append("from refutedp import recheck")
-    return [*standard, *([""] if standard else []), *third, *sorted(own), "", *rest]
+    return "\n".join([*head, *arranged(imports, call), *body])
 
 
 def _one_line(words: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import Allocation, weigh
 from refutedp.detector.prepare import Prepared, Request
@@ -141,7 +141,4 @@ def load(path: Path, plan: CurvePlan) -> Curve | None:
 
 def store(path: Path, curve: Curve) -> None:
     """Write the curve whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(curve), indent=1))
-    os.replace(part, path)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(curve), indent=1))

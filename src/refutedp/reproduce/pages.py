@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
+from refutedp.report.html import template
 from refutedp.reproduce.curves import Curve
 from refutedp.reproduce.paper import CLAIMED, CORES, LEVEL, REPORTED
 
@@ -31,7 +33,7 @@ def rises(curves: Sequence[Curve]) -> Table:
     """Where each curve rises, next to the paper and the truth."""
     rows = []
     for curve in curves:
-        refuted = [t for t, p in zip(curve.plan.tests, curve.log_p_ours, strict=True) if p <= _LOG_LEVEL]
+        refuted = [t for t, p in zip(curve.plan.tests, curve.log_p_ours, strict=True) if p <= math.log(LEVEL)]
         reported = REPORTED[curve.plan.mechanism].rises[CLAIMED.index(curve.plan.claimed)]
         rows.append(
             (
@@ -80,16 +82,8 @@ def times(curves: Sequence[Curve], cores: int) -> Table:
         if mine:
             seconds = sum(curve.seconds for curve in mine) / len(mine)
             arguments = sum(curve.argument_seconds for curve in mine) / len(mine)
-            point = f"{seconds:.2f}"
-            rows.append(
-                (
-                    mine[0].title,
-                    f"{reported.seconds:.2f}",
-                    point,
-                    f"{arguments:.2f}",
-                    _factor(reported.seconds, seconds),
-                )
-            )
+            factor = f"{reported.seconds / seconds:.1f}×" if seconds else "—"
+            rows.append((mine[0].title, *(f"{x:.2f}" for x in (reported.seconds, seconds, arguments)), factor))
     head = (
         "mechanism",
         f"paper, {CORES} logical cores (s)",
@@ -101,56 +95,6 @@ def times(curves: Sequence[Curve], cores: int) -> Table:
     return Table("Time per point", words, head, tuple(rows))
 
 
-def _factor(theirs: float, ours: float) -> str:
-    return f"{theirs / ours:.1f}×" if ours else "—"
-
-
-_LOG_LEVEL = -2.995732273553991
-"""log(0.05)"""
-
-
-def markdown(title: str, words: str, tables: Sequence[Table], figures: Sequence[tuple[str, str]]) -> str:
-    """The page as Markdown; figures are (title, relative path)."""
-    lines = [f"# {title}", "", words, ""]
-    for table in tables:
-        lines += [f"## {table.title}", "", table.words, ""]
-        lines.append("| " + " | ".join(table.head) + " |")
-        lines.append("|" + "---|" * len(table.head))
-        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table.rows]
-        lines.append("")
-    if figures:
-        lines += ["## Figures", "", "P-value against test ε; dashed lines mark the claimed values.", ""]
-        lines += [f"![{name}]({path})\n" for name, path in figures]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { text-align: left; padding: 0.25rem 0.75rem; border-bottom: 1px solid #8886; white-space: nowrap; }
-td:nth-child(3) { white-space: normal; min-width: 10rem; }
-figure { margin: 1.5rem 0; }
-img { max-width: 100%; background: white; border-radius: 6px; }
-"""
-
-
-def page(title: str, words: str, tables: Sequence[Table], figures: Sequence[tuple[str, str]]) -> str:
-    """The page as HTML, every text escaped."""
-    parts = [
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>',
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>',
-        f"<h1>{html.escape(title)}</h1><p>{html.escape(words)}</p>",
-    ]
-    for table in tables:
-        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in table.head)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in table.rows)
-        parts.append(f"<h2>{html.escape(table.title)}</h2><p>{html.escape(table.words)}</p>")
-        parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>')
-    if figures:
-        parts.append("<h2>Figures</h2>")
-    for name, path in figures:
-        alt = html.escape(f"{name}: p-value against test epsilon, one curve for each claimed epsilon")
-        parts.append(f'<figure><img src="{html.escape(path)}" alt="{alt}"></figure>')
-    return "\n".join([*parts, "</body></html>"]) + "\n"
+def page(kind: Literal["md", "html"], **parts: Any) -> str:
+    """The title, words, tables and figures, each a title and a path, as Markdown or HTML."""
+    return template(f"reproduction.{kind}.j2").render(parts).rstrip() + "\n"

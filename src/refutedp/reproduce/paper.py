@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+What: TypeAlias = Literal["figures", "counterexamples", "timing", "all"]
+"""A part of the evaluation."""
 CLAIMED = (0.2, 0.7, 1.5)
 TESTS = tuple(round(0.1 * step, 1) for step in range(1, 31))
 SEARCH_RUNS, CONFIRM_RUNS = 100_000, 500_000

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,9 +17,7 @@ from refutedp.model.errors import UsageError
 from refutedp.model.settings import Progress
 from refutedp.reproduce import pages
 from refutedp.reproduce.curves import Curve, CurvePlan, compute, load, store
-from refutedp.reproduce.paper import CLAIMED, CONFIRM_RUNS, SEARCH_RUNS, TESTS
-
-What: TypeAlias = Literal["figures", "counterexamples", "timing", "all"]
+from refutedp.reproduce.paper import CLAIMED, CONFIRM_RUNS, SEARCH_RUNS, TESTS, What
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +93,10 @@ def _write(
         tables.append(pages.times(curves, cores))
     words = _words(curves, seconds, what=what, quick=quick, seed=seed, cores=cores, kept=kept)
     title = "Detecting Violations of Differential Privacy, reproduced"
+    parts = {"title": title, "words": words, "tables": tables, "figures": figures}
     for name, text in (
-        ("reproduction.md", pages.markdown(title, words, tables, figures)),
-        ("reproduction.html", pages.page(title, words, tables, figures)),
+        ("reproduction.md", pages.page("md", **parts)),
+        ("reproduction.html", pages.page("html", **parts)),
         ("reproduction.json", msgspec.json.format(msgspec.json.encode(curves), indent=1).decode()),
     ):
         (out / name).write_text(text, encoding="utf-8")

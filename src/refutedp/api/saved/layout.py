@@ -1,11 +1,17 @@
-"""The layout of a saved file, format 2: plain records that msgspec reads, checks and writes."""
+"""The layout of a saved file, format 2: plain records that msgspec reads, checks and writes.
+
+A field has the name that it has in the record of the model; `name=` is what the file calls it.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+
+from refutedp.detector.result import Effort
+from refutedp.model.origin import Origin
+from refutedp.model.records import Pair
 
 FORMAT = 2
 """Raised when a file written by this version could be misread by an older one."""
@@ -22,49 +28,27 @@ Tagged: TypeAlias = Any
 """A Python value in the form of `api/saved/values.py`."""
 
 
-def number(value: float) -> Number:
-    """A float as the layout holds it.
-
-    >>> number(float("inf"))
-    NonFinite(text='inf')
-    """
-    return float(value) if math.isfinite(value) else NonFinite(repr(float(value)))  # type: ignore[arg-type]
-
-
-def plain(value: Number) -> float:
-    """The float again."""
-    return float(value.text) if isinstance(value, NonFinite) else value
-
-
 class SavedCounts(msgspec.Struct, frozen=True):
     """Hits and runs on both sides; d1 is the side on which the event is said to be likelier.
 
     `hits_both` is for paired runs: pairs on the same noise in which the event happened on both sides.
     """
 
-    hits_d1: int
-    hits_d2: int
-    runs_d1: int
-    runs_d2: int
-    share_d1: float
-    hits_both: int | None = None
-
-
-class SavedPair(msgspec.Struct, frozen=True):
-    """The two inputs and the arguments, tagged, with the pattern they come from and how arguments were found."""
-
-    d1: Tagged
-    d2: Tagged
-    category: str
-    arguments: dict[str, Tagged]
-    why: str = ""
-    outside: str = ""
+    x: int = msgspec.field(name="hits_d1")
+    y: int = msgspec.field(name="hits_d2")
+    n_x: int = msgspec.field(name="runs_d1")
+    n_y: int = msgspec.field(name="runs_d2")
+    share: float = msgspec.field(name="share_d1")
+    both: int | None = msgspec.field(name="hits_both", default=None)
 
 
 class SavedCandidate(msgspec.Struct, frozen=True):
-    """What search fixed before the fresh runs: pair, event and direction (d1 is the likelier side)."""
+    """What search fixed before the fresh runs: pair, event and direction (d1 is the likelier side).
 
-    pair: SavedPair
+    The inputs and arguments of the pair are tagged values.
+    """
+
+    pair: Pair
     event: dict[str, Any]
     event_in_words: str
     share_d1: float
@@ -121,8 +105,8 @@ class SavedBin(msgspec.Struct, frozen=True):
     label: str
     low: float | None
     high: float | None
-    hits_d1: int
-    hits_d2: int
+    x: int = msgspec.field(name="hits_d1")
+    y: int = msgspec.field(name="hits_d2")
     inside: bool
 
 
@@ -131,28 +115,9 @@ class SavedProfile(msgspec.Struct, frozen=True):
 
     feature: str
     given: str
-    runs_d1: int
-    runs_d2: int
+    n_x: int = msgspec.field(name="runs_d1")
+    n_y: int = msgspec.field(name="runs_d2")
     bins: list[SavedBin]
-
-
-class SavedOrigin(msgspec.Struct, frozen=True):
-    """Where the mechanism came from."""
-
-    reference: str | None
-    source: str
-    line: int
-    sha256: str
-
-
-class SavedEffort(msgspec.Struct, frozen=True):
-    """How much was tried."""
-
-    pairs: int
-    events: int
-    search_runs: int
-    confirm_runs: int
-    other_runs: int = 0
 
 
 class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
@@ -162,12 +127,12 @@ class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
     versions: dict[str, str]
     verdict: Literal["violation", "not found", "inconclusive"]
     mechanism: str
-    origin: SavedOrigin | None
+    origin: Origin | None
     claim: dict[str, Any]
     adjacency: str
     evidence: SavedEvidence | None
     detectable_epsilon: Number
-    effort: SavedEffort
+    effort: Effort
     settings: dict[str, Tagged]
     notes: list[str]
     profile: SavedProfile | None = None
@@ -193,7 +158,7 @@ class SavedCurve(msgspec.Struct, frozen=True):
     method: str
     epsilon_lower_bound: Number
     confidence: float
-    effort: SavedEffort
+    effort: Effort
     points: list[SavedPoint]
 
 
@@ -203,7 +168,7 @@ class SavedSweep(msgspec.Struct, frozen=True, tag_field="kind", tag="sweep"):
     format: int
     versions: dict[str, str]
     mechanism: str
-    origin: SavedOrigin | None
+    origin: Origin | None
     adjacency: str
     curves: list[SavedCurve]
     settings: dict[str, Tagged]

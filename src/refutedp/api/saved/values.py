@@ -19,8 +19,7 @@ import numpy as np
 from refutedp.api.saved.libraries import NeedsLibrary
 from refutedp.api.saved.pandas_values import decode_pandas, encode_pandas
 from refutedp.api.saved.polars_values import decode_polars, encode_polars
-from refutedp.model.datasets.pandas_frames import is_pandas
-from refutedp.model.datasets.polars_frames import is_polars
+from refutedp.model.datasets.container import is_frame
 from refutedp.model.errors import UsageError
 
 _ARRAY_KINDS = "biufcOUSmM"
@@ -47,9 +46,9 @@ def encode(value: Any, where: str = "the value") -> Any:
         return {"numpy": [value.dtype.str, encode(_item(value, where), where)]}
     if isinstance(value, np.ndarray):
         return {"array": _array(value, where)}
-    if is_pandas(value):
+    if is_frame(value, "pandas"):
         return {"pandas": encode_pandas(value, where, encode)}
-    if is_polars(value):
+    if is_frame(value, "polars"):
         return {"polars": encode_polars(value, where, encode)}
     if type(value) in (tuple, set, frozenset):
         items = value if type(value) is tuple else sorted(value, key=repr)

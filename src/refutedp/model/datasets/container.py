@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -61,6 +62,12 @@ class Container(Protocol):
         Types become wider where the library would widen them, unless they are to stay as they are.
         """
         ...
+
+
+def is_frame(data: Any, library: str) -> bool:
+    """Whether it is a DataFrame of this library, which is then imported already."""
+    frame = getattr(sys.modules.get(library), "DataFrame", None)
+    return frame is not None and isinstance(data, frame)
 
 
 def cell_key(value: Any) -> str:

@@ -7,14 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from refutedp.model.datasets.container import CannotHold, Field, cell_key, require_kept
-
-
-def is_pandas(data: Any) -> bool:
-    """Whether it is a frame of pandas, which is then imported already."""
-    pandas = sys.modules.get("pandas")
-    frame = getattr(pandas, "DataFrame", None)
-    return frame is not None and isinstance(data, frame)
+from refutedp.model.datasets.container import CannotHold, Field, cell_key, is_frame, require_kept
 
 
 class PandasFrames:
@@ -25,7 +18,7 @@ class PandasFrames:
 
     def holds(self, data: Any) -> bool:
         """Whether it is such a frame."""
-        return is_pandas(data)
+        return is_frame(data, "pandas")
 
     def fields(self, data: Any) -> tuple[Field, ...]:
         """The columns with their dtypes."""

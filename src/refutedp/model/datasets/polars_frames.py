@@ -6,14 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from refutedp.model.datasets.container import CannotHold, Field, require_kept, row_key
-
-
-def is_polars(data: Any) -> bool:
-    """Whether it is a frame of Polars, which is then imported already."""
-    polars = sys.modules.get("polars")
-    frame = getattr(polars, "DataFrame", None)
-    return frame is not None and isinstance(data, frame)
+from refutedp.model.datasets.container import CannotHold, Field, is_frame, require_kept, row_key
 
 
 class PolarsFrames:
@@ -24,7 +17,7 @@ class PolarsFrames:
 
     def holds(self, data: Any) -> bool:
         """Whether it is such a frame."""
-        return is_polars(data)
+        return is_frame(data, "polars")
 
     def fields(self, data: Any) -> tuple[Field, ...]:
         """The columns with their types."""
