@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -133,12 +134,6 @@ def _again(how: Callable[[Any], Any]) -> Any:
     return how(path)
 
 
-def told(result: Any, path: Path) -> Any:
-    """What a result says, as it is saved."""
-    result.save(path)
-    return stable(path.read_text())
-
-
 def stable(text: str) -> Any:
     """A saved result without what may differ: versions of libraries, and where this file has its functions."""
     saved = json.loads(text)
@@ -175,14 +170,13 @@ def main() -> None:
         if mode == "compare" and not path.exists():
             print(f"{name}: not saved before")
             continue
-        scratch = path.with_suffix(".tmp")
-        result = told(make(), scratch)
-        scratch.unlink()
         count += 1
         if mode == "save":
-            path.write_text(json.dumps(result))
+            make().save(path)
             continue
-        found = list(differences(stable(path.read_text()), result))
+        with TemporaryDirectory() as scratch:
+            make().save(new := Path(scratch) / path.name)
+            found = list(differences(stable(path.read_text()), stable(new.read_text())))
         differ += bool(found)
         for line in found[:5]:
             print(f"{name}{line}", flush=True)
