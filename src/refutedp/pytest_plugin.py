@@ -75,10 +75,8 @@ class Session:
 
 
 def _claimed(result: Result) -> str:
-    from refutedp.model.claims import PureDP
-
-    claim = result.claim
-    return f"claimed ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else f"claimed {claim}"
+    epsilon = result.claim.pure_epsilon
+    return f"claimed {result.claim}" if epsilon is None else f"claimed ε = {epsilon:g}"
 
 
 def summary_line(nodeid: str, result: Result) -> str:

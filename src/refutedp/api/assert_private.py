@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from refutedp.api.check import check
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.adjacency import ADD_REMOVE, REPLACE, Adjacency
-from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, RenyiDP
+from refutedp.model.claims import Claim
 from refutedp.model.settings import Options, Settings
 
 _RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
@@ -73,35 +73,17 @@ def failure_text(result: Result, replay: str | None) -> str:
     return str(result) if replay is None else f"{result}\nReplay: {replay}"
 
 
-def claim_options(claim: Claim) -> list[str]:
-    """The options of `refutedp check` that state a claim.
-
-    >>> claim_options(RenyiDP(2.0, 0.5))
-    ['--renyi', '2:0.5']
-    """
-    match claim:
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            return ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
-        case ZCDP(rho=rho):
-            return ["--rho", f"{rho:g}"]
-        case GaussianDP(mu=mu):
-            return ["--mu", f"{mu:g}"]
-        case RenyiDP(alpha=alpha, epsilon=epsilon):
-            return ["--renyi", f"{alpha:g}:{epsilon:g}"]
-        case _:
-            return ["--epsilon", f"{getattr(claim, 'epsilon', 0.0):g}"]
-
-
 def _check_command(result: Result) -> str | None:
     """Without a saved file, the command that finds the same result again."""
     reference = None if result.origin is None else result.origin.reference
     evidence = result.evidence
-    if reference is None or evidence is None:
+    stated = result.claim.on_command_line()
+    if reference is None or evidence is None or not stated:
         return None
     pair = evidence.pair
     if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
         return None  # arrays and frames have no form on the command line
-    words = ["refutedp", "check", reference, *claim_options(result.claim)]
+    words = ["refutedp", "check", reference, *stated]
     words += _RECORD_ADJACENCIES.get(result.adjacency, [])
     words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]
     words += [word for name, value in pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]

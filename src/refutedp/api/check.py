@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import time
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from refutedp.api.progress import reporting
 from refutedp.detector.detect import Request, detect, tell_other_adjacency
 from refutedp.detector.result import Result, Verdict
-from refutedp.hypothesis.claim_test import is_ratio, log_p_value
-from refutedp.hypothesis.power import can_ever_convict
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adapted import own_of
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import describe
-from refutedp.model.records import Counts
 from refutedp.model.settings import Options, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
@@ -78,9 +76,9 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
     if claim is None:
         return PureDP(epsilon)
     if not isinstance(claim, Claim):
+        *kinds, last = Claim.kinds
         raise UsageError(
-            f"claim={claim!r} is not a claim: use PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP or FDP, "
-            "or epsilon=0.5 for short"
+            f"claim={claim!r} is not a claim: use {', '.join(kinds)} or {last}, or epsilon=0.5 for short"
         )
     if epsilon is not None and epsilon != getattr(claim, "epsilon", None):
         raise UsageError(f"epsilon={epsilon!r} contradicts claim={claim!r}: give one of the two")
@@ -90,10 +88,10 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
 def _require_enough(claim: Claim, settings: Settings) -> None:
     """Refuse a budget that could convict nobody, and name the least that could."""
 
+    test = claim_test(claim)
+
     def enough(runs: int) -> bool:
-        if is_ratio(claim):
-            return can_ever_convict(runs, runs, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
-        return log_p_value(Counts(runs, 0, runs, runs), claim) <= math.log(settings.significance)
+        return test.could_convict(runs, settings.significance)
 
     n = settings.confirm_runs
     if enough(n):
@@ -103,11 +101,8 @@ def _require_enough(claim: Claim, settings: Settings) -> None:
         least *= 2
         if least > 10**9:
             raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
-    low = least // 2
-    while least - low > 1:
-        middle = (low + least) // 2
-        low, least = (low, middle) if enough(middle) else (middle, least)
-    told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
+    least = bisect_left(range(least), True, lo=least // 2 + 1, key=enough)
+    told = str(claim) if claim.pure_epsilon is None else f"epsilon={claim.pure_epsilon:g}"
     raise UsageError(
         f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "
         f"even if every run agreed: use at least {least}"

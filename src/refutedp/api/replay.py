@@ -21,7 +21,7 @@ from refutedp.detector.prepare import TRIAL_RUNS, known_lifts
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
 from refutedp.detector.verdict import detectable, verdict_of
-from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
+from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, PureDP, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism, describe
@@ -105,7 +105,7 @@ def recheck(
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
     pair = Pair(d1, d2, "given", arguments)
-    pairs = chosen.paired and chosen.method != "fisher" and is_ratio(agreed)
+    pairs = chosen.paired and chosen.method != "fisher" and claim_test(agreed).takes_pairs
     name = confirmation or ("paired" if pairs else "allocation")
     none = Counts(0, 0, 0, 0, both=0 if name == "paired" else None)
     found = event_from_builtins(event)
@@ -169,7 +169,7 @@ def _once(
     runner, refusal = fastest(mechanism, candidate.pair, settings.on_error, seeds, lift=settings.lift, known=known)
     other = 2 * TRIAL_RUNS + (0 if known is None else known.calls)
     candidate, looked = _aimed(runner, candidate, claim, settings)
-    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, settings)
+    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, claim, settings)
     evidence = confirm(runner, candidate, claim, settings, report)
     confirm_runs = evidence.counts.n_x + evidence.counts.n_y
     try:
@@ -195,16 +195,18 @@ def _once(
 
 def _aimed(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
     """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
-    if candidate.tangent is not None or is_ratio(claim):
+    test = claim_test(claim)
+    if candidate.tangent is not None or not test.carries_tangent:
         return candidate, 0
     (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
-    line = choose_tangent(claim, *search_rates(counts), candidate.confirmation.share)
+    line = test.line(*search_rates(counts), candidate.confirmation.share)
     return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
-def _as_asked(candidate: Candidate, runner: Runner, settings: Settings) -> Candidate:
-    """Paired runs only where the settings, which may be new ones, and the mechanism allow them."""
+def _as_asked(candidate: Candidate, runner: Runner, claim: Claim, settings: Settings) -> Candidate:
+    """Paired runs only where the claim, the settings, which may be new ones, and the mechanism allow them."""
     allowed = settings.paired and settings.method != "fisher" and runner.way == "lifted"
+    allowed = allowed and claim_test(claim).takes_pairs
     strategy = confirmation_of(candidate)
     if allowed or not isinstance(strategy, Paired):
         return candidate

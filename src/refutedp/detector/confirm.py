@@ -130,7 +130,7 @@ def _confirm(
                 done += size
                 report(Progress("confirm", done, total))
                 if not decided and process.rejects(strategy.level(settings.significance)):
-                    decided = strategy.runs_of(process)
+                    decided = process.hits.runs
                     if runner.way == "scalar" or settings.goal == "speed":
                         break
     except CannotLift:

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 import numpy as np
 
 from refutedp.hypothesis.betting import anytime
-from refutedp.hypothesis.betting.anytime import Process
-from refutedp.hypothesis.betting.stopped import certify_stopped, certify_weighted
-from refutedp.hypothesis.certify import bound_of, certify
-from refutedp.hypothesis.claim_test import is_ratio, log_p_value
-from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.hypothesis.betting.anytime import EProcess
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Candidate, Counts, Estimates, Event, Evidence
@@ -43,8 +40,8 @@ class Confirmation(Protocol):
         """The part of the runs that go to d1."""
         ...
 
-    def start(self, claim: Claim, candidate: Candidate) -> Any:
-        """The evidence against the claim before the first run: an e-process."""
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Any]:
+        """The evidence against the claim before the first run."""
         ...
 
     def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
@@ -57,10 +54,6 @@ class Confirmation(Protocol):
 
     def level(self, significance: float) -> float:
         """The level of the e-process; what is left of the significance is for the test on all runs."""
-        ...
-
-    def runs_of(self, process: Any) -> int:
-        """How many runs the e-process has seen."""
         ...
 
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
@@ -101,39 +94,33 @@ class _Counted:
         """The hits of one event."""
         return reduce(add, (counts for (counts,) in parts))
 
-    def runs_of(self, process: Process) -> int:
-        """All that were counted."""
-        return process.counts.n_x + process.counts.n_y
-
     def level(self, significance: float) -> float:
         """A part of the significance."""
         return anytime.early_alpha(significance)
 
     def evidence(
-        self, process: Process, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
+        self, process: EProcess[Counts], plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
     ) -> Evidence:
         """At an early stop everything is valid whenever one stops; at the end the exact test says more."""
         if plan.decided and plan.early:
-            certified = certify_stopped(
-                process, anytime.bound_confidence(settings.significance, early=True), claim, candidate.search
-            )
-            letter, bound = bound_of(certified, claim)
+            confidence = anytime.bound_confidence(settings.significance, early=True)
+            bounds = claim_test(claim).bounds_when_stopped(process, confidence, candidate.search)
             return Evidence(
                 candidate=candidate,
-                counts=process.counts,
+                counts=process.hits,
                 method=settings.method,
                 log_p_value=anytime.log_p_any_time(process),
                 log_p_reverse=0.0,
-                epsilon_lower_bound=certified.epsilon,
+                epsilon_lower_bound=bounds.epsilon,
                 confidence=1 - settings.significance,
                 rule="early",
                 decided_after=plan.decided,
-                bound_letter=letter,
-                bound=bound,
+                bound_letter=claim.letter,
+                bound=bounds.own,
             )
         # The e-process has used up a part of the significance; the bound is at what is left of it.
         at_end = anytime.bound_confidence(settings.significance, early=False)
-        whole = judge(candidate, process.counts, claim, settings, at_end)
+        whole = judge(candidate, process.hits, claim, settings, at_end)
         return replace(
             whole,
             log_p_value=anytime.log_p_at_the_end(process, whole.log_p_value),
@@ -149,9 +136,9 @@ class Allocation(_Counted):
     share: float = 0.5
     name: ClassVar[str] = "allocation"
 
-    def start(self, claim: Claim, candidate: Candidate) -> Process:
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Counts]:
         """Bets on what the search runs of the candidate showed."""
-        return anytime.start(claim, candidate.search, self.share, candidate.tangent)
+        return claim_test(claim).start(candidate.search, self.share, candidate.tangent)
 
     def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Independent runs."""
@@ -173,9 +160,9 @@ class Paired(_Counted):
         """Half."""
         return 0.5
 
-    def start(self, claim: Claim, candidate: Candidate) -> Process:
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Counts]:
         """Bets on what the search runs of the candidate showed."""
-        return anytime.start_paired(claim, candidate.search)
+        return claim_test(claim).start_paired(candidate.search)
 
     def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Half as many pairs of runs."""
@@ -216,7 +203,7 @@ class ImportanceSampled:
 
     def start(self, claim: Claim, candidate: Candidate) -> Any:
         """Bets against the claim's line, or the one that the plan aims at."""
-        return self.known.start(claim.tangents()[0] if is_ratio(claim) else self.known.line)
+        return self.known.start(claim_test(claim).line_of_bets(self.known.line))
 
     def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Lifted runs on noise drawn by the plan."""
@@ -227,30 +214,25 @@ class ImportanceSampled:
         """Weighted hits."""
         return reduce(add, parts)
 
-    def runs_of(self, process: Any) -> int:
-        """All that were weighed."""
-        return int(process.hits.runs)
-
     def level(self, significance: float) -> float:
         """All of it: there is no test at the end."""
         return significance
 
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
         """Valid whenever one stops. Counts are no rates here; weighted averages stand beside them."""
-        certified = certify_weighted(process, 1 - settings.significance, claim, self.known.rates)
-        letter, bound = bound_of(certified, claim)
+        bounds = claim_test(claim).bounds_by_weight(process, 1 - settings.significance, self.known.rates)
         return Evidence(
             candidate=candidate,
             counts=replace(process.hits.counts, share=self.share),
             method=settings.method,
             log_p_value=min(0.0, -process.log_peak),
             log_p_reverse=0.0,
-            epsilon_lower_bound=certified.epsilon,
+            epsilon_lower_bound=bounds.epsilon,
             confidence=1 - settings.significance,
             rule="early" if plan.decided else "fixed",
             decided_after=plan.decided or process.hits.runs,
-            bound_letter=letter,
-            bound=bound,
+            bound_letter=claim.letter,
+            bound=bounds.own,
             estimates=Estimates(process.hits.rates, process.hits.spreads),
         )
 
@@ -293,46 +275,17 @@ def judge(
     Its bounds hold with `confidence`, where that is not the one that the settings promise.
     """
     promised = 1 - settings.significance
-    epsilon, letter, bound = _bounds(counts, promised if confidence is None else confidence, claim, candidate)
-    if is_ratio(claim):
-        evidence = weigh(candidate, counts, claim.epsilon, settings, epsilon)  # type: ignore[attr-defined]
-        return replace(evidence, bound_letter=letter, bound=bound)
+    test = claim_test(claim)
+    bounds = test.bounds(counts, promised if confidence is None else confidence, candidate.tangent)
     return Evidence(
         candidate=candidate,
         counts=counts,
         method=settings.method,
-        log_p_value=log_p_value(counts, claim, candidate.tangent),
-        log_p_reverse=0.0,
-        epsilon_lower_bound=epsilon,
+        log_p_value=test.log_p_value(counts, candidate.tangent, settings.method),
+        log_p_reverse=test.log_p_reverse(counts, settings.method),
+        epsilon_lower_bound=bounds.epsilon,
         confidence=promised,
-        decided_after=counts.n_x + counts.n_y,
-        bound_letter=letter,
-        bound=bound,
-    )
-
-
-def _bounds(counts: Counts, confidence: float, claim: Claim, candidate: Candidate) -> tuple[float, str, float]:
-    """Epsilon at the claim's delta, and the claim's own currency with its letter."""
-    if is_ratio(claim):
-        epsilon = ratio.epsilon_lower_bound(counts, confidence)
-        return epsilon, "ε", max(epsilon, 0.0)
-    certified = certify(counts, confidence, claim, candidate.tangent)
-    return certified.epsilon, *bound_of(certified, claim)
-
-
-def weigh(
-    candidate: Candidate, counts: Counts, epsilon: float, settings: Settings, bound: float | None = None
-) -> Evidence:
-    """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction; `bound` if it is known."""
-    test = fisher.log_p_value if settings.method == "fisher" else ratio.log_p_value
-    confidence = 1 - settings.significance
-    return Evidence(
-        candidate=candidate,
-        counts=counts,
-        method=settings.method,
-        log_p_value=test(counts, epsilon),
-        log_p_reverse=test(counts.swapped(), epsilon),
-        epsilon_lower_bound=ratio.epsilon_lower_bound(counts, confidence) if bound is None else bound,
-        confidence=confidence,
-        decided_after=counts.n_x + counts.n_y,
+        decided_after=counts.runs,
+        bound_letter=claim.letter,
+        bound=bounds.own,
     )

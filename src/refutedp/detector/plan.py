@@ -18,8 +18,8 @@ from refutedp.detector.plan_unpaired import unpaired
 from refutedp.events.features.leaks import reads_digits
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.betting.weighted import start_weighted
-from refutedp.hypothesis.claim_test import is_ratio
-from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.tests import paired
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
@@ -73,7 +73,7 @@ def aim(
 
 
 def _aim(plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
-    if settings.goal == "speed" or not is_ratio(claim):
+    if settings.goal == "speed" or not claim_test(claim).importance_sharpens:
         return _to_convict(plain, claim, settings, tick)
     return _to_sharpen(plain, claim, settings, tick) if settings.importance == "always" else plain
 

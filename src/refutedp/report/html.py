@@ -15,7 +15,7 @@ from refutedp.detector.confirmations import UnpairedImportanceSampled
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Profile
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.claims import Claim, PureDP
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, Pair
 from refutedp.report import facts, figures
@@ -173,44 +173,38 @@ def _spread(profile: Profile | None, claim: Claim) -> list[SpreadRow]:
 
 def _region_rows(result: Result) -> list[tuple[str, str, str]]:
     """For claims with a delta in them: certified delta beside the claimed one, at some epsilons."""
-    if result.evidence is None or isinstance(result.claim, PureDP) or result.evidence.estimates is not None:
+    evidence = result.evidence
+    if evidence is None or result.claim.pure_epsilon is not None or evidence.estimates is not None:
         return []
-    rows = facts.certified_curve(result.evidence, result.claim, points=11)
+    rows = facts.certified_curve(evidence, result.claim, points=11)
     return [(f"{e:.3g}", f"{certified:.3g}", f"{claimed:.3g}") for e, certified, claimed in rows]
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
-    if isinstance(claim, PureDP):
-        return f"e^{claim.epsilon:g} = {math.exp(claim.epsilon):.4g} times d2"
+    if claim.pure_epsilon is not None:
+        return f"{facts.ratio_words(claim.pure_epsilon)} times d2"
     return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
 
 
 def _own_bound(claim: Claim, evidence: Evidence) -> float:
-    if isinstance(claim, PureDP) or evidence.bound is None:
+    if claim.pure_epsilon is not None or evidence.bound is None:
         return max(evidence.epsilon_lower_bound, 0.0)
     return evidence.bound
 
 
-def _has_curve(result: Result) -> bool:
-    evidence = result.evidence
-    return evidence is not None and evidence.estimates is None and isinstance(result.claim, PureDP)
-
-
 def _curve(result: Result) -> Markup | None:
-    if not _has_curve(result):
+    evidence, epsilon = result.evidence, result.claim.pure_epsilon
+    if evidence is None or evidence.estimates is not None or epsilon is None:
         return None
-    assert result.evidence is not None and isinstance(result.claim, PureDP)
-    drawn = figures.p_curve(result.evidence, result.claim.epsilon, result.settings.significance)
-    return Markup(drawn)
+    return Markup(figures.p_curve(evidence, epsilon, result.settings.significance))
 
 
 def _curve_rows(result: Result) -> list[tuple[str, str]]:
-    if not _has_curve(result):
+    evidence, epsilon = result.evidence, result.claim.pure_epsilon
+    if evidence is None or evidence.estimates is not None or epsilon is None:
         return []
-    assert result.evidence is not None and isinstance(result.claim, PureDP)
-    points = facts.p_value_curve(result.evidence, result.claim.epsilon, points=10)
-    epsilons = sorted({*(epsilon for epsilon, _ in points), result.claim.epsilon})
-    return [(f"{e:.3g}", f"{facts.p_value_at(result.evidence, e):.3g}") for e in epsilons]
+    epsilons = sorted({*(e for e, _ in facts.p_value_curve(evidence, epsilon, points=10)), epsilon})
+    return [(f"{e:.3g}", f"{facts.p_value_at(evidence, e):.3g}") for e in epsilons]
 
 
 def _snippet(result: Result) -> str | None:

@@ -7,8 +7,9 @@ import math
 from refutedp.detector.confirmations import UnpairedImportanceSampled
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
-from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
+from refutedp.model.claims import Claim
 from refutedp.model.records import Estimates, Evidence, Pair
+from refutedp.report.facts import ratio_words
 from refutedp.report.pairs import pair_lines
 
 
@@ -105,23 +106,19 @@ def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
-    if isinstance(claim, PureDP):
-        most = math.exp(claim.epsilon)
-        return f"the claim allows a ratio of at most e^{claim.epsilon:g} = {most:.4g}; {_ratio(evidence)}"
+    if claim.pure_epsilon is not None:
+        return f"the claim allows a ratio of at most {ratio_words(claim.pure_epsilon)}; {_ratio(evidence)}"
     digits = 4 if evidence.estimates is None else 5
     return f"at d2's rate the claim allows at most {claim.largest(evidence.rates[1]):.{digits}%} on d1"
 
 
 def _certified(claim: Claim, evidence: Evidence) -> str:
     confidence = f"{100 * evidence.confidence:.6g}%"
-    if isinstance(claim, PureDP):
+    if claim.pure_epsilon is not None:
         bound = max(evidence.epsilon_lower_bound, 0.0)
-        return f"claimed ε = {claim.epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
+        return f"claimed ε = {claim.pure_epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
     letter, bound = evidence.bound_letter, evidence.bound or 0.0
-    where = f" at δ = {claim.delta:g}" if isinstance(claim, ApproxDP) else ""
-    if isinstance(claim, RenyiDP):
-        where = f" at α = {claim.alpha:g}"
-    return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{where} with {confidence} confidence"
+    return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{claim.where} with {confidence} confidence"
 
 
 def _ratio(evidence: Evidence) -> str:

@@ -16,8 +16,7 @@ from refutedp.model.records import Counts, Event, Pair, count_hits
 from refutedp.sampling.plain import OnError, run_plain
 
 if TYPE_CHECKING:
-    from refutedp.model.importance import WeightedHits
-    from refutedp.model.importance_unpaired import UnpairedHits
+    from refutedp.model.importance import UnpairedHits, WeightedHits
     from refutedp.sampling.lifted import CannotLift, CommonNoise, KnownLifts, Lift
     from refutedp.sampling.lifted.noise.importance_noise import Plan
     from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan

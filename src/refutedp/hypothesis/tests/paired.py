@@ -17,13 +17,15 @@ Below gamma a bet decides (`Stakes`), whose p-value 1/wealth is valid at any dep
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.hypothesis.betting.anytime import EProcess
 from refutedp.hypothesis.tests.allocation import lower_bounds
+from refutedp.model.bisection import bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -82,11 +84,10 @@ def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
     needed = math.log(1 - confidence)
     seen = math.log(counts.x) - math.log(max(counts.y, 0.5))
     low, high = _bracket(counts, seen, needed)
+    if not math.isfinite(low):
+        return low
     close = _CLOSE * _spread(counts)
-    while high - low > close and math.isfinite(low):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_p_value(counts, middle) <= needed else (low, middle)
-    return low
+    return bisected(lambda epsilon: not log_p_value(counts, epsilon) <= needed, low, high, close=close)[0]
 
 
 def _bracket(counts: Counts, seen: float, needed: float) -> tuple[float, float]:
@@ -217,46 +218,35 @@ def stakes_for(search: Counts, epsilon: float) -> Stakes:
     return Stakes(around + grid, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedProcess:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedProcess(EProcess[Counts]):
     """Evidence against P1 <= e^epsilon P2 that grows with pairs of paired runs, valid whenever one stops.
 
     >>> stakes = stakes_for(Counts(300, 100, 1000, 1000, both=100), 0.5)
-    >>> process = PairedProcess(0.5, stakes, Counts(0, 0, 0, 0, both=0))
+    >>> process = PairedProcess(epsilon=0.5, stakes=stakes, hits=Counts(0, 0, 0, 0, both=0))
     >>> process.update(Counts(90, 30, 300, 300, both=30)).rejects(0.001)
     True
     """
 
     epsilon: float
     stakes: Stakes
-    counts: Counts
-    log_peak: float = 0.0
 
     @property
     def log_e(self) -> float:
         """log of the e-value of all pairs so far."""
-        return self.stakes.log_wealth(self.counts, self.epsilon)
-
-    def update(self, batch: Counts) -> PairedProcess:
-        """The evidence with one more batch of fresh pairs."""
-        after = replace(self, counts=self.counts + batch)
-        return replace(after, log_peak=max(self.log_peak, after.log_e))
-
-    def rejects(self, alpha: float) -> bool:
-        """Whether the e-process has reached 1/alpha."""
-        return self.log_peak >= -math.log(alpha)
+        return self.stakes.log_wealth(self.hits, self.epsilon)
 
     def epsilon_lower_bound(self, confidence: float) -> float:
         """A lower bound on log(P1/P2) that holds at every stop at once: every smaller epsilon loses the same bets."""
-        if self.counts.x == 0:
+        if self.hits.x == 0:
             return -math.inf
         needed = -math.log(1 - confidence)
-        top = math.log(self.counts.x) - math.log(max(self.counts.y, 0.5)) + 1.0
-        low, high = top - 40.0, top
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            rejected = self.stakes.log_wealth(self.counts, middle) >= needed
-            low, high = (middle, high) if rejected else (low, middle)
+        top = math.log(self.hits.x) - math.log(max(self.hits.y, 0.5)) + 1.0
+
+        def stands(epsilon: float) -> bool:
+            return not self.stakes.log_wealth(self.hits, epsilon) >= needed
+
+        low, _ = bisected(stands, top - 40.0, top, _HALVINGS)
         return low if low > top - 39.0 else -math.inf
 
 

@@ -1,4 +1,9 @@
-"""Rényi and zero-concentrated differential privacy."""
+"""Rényi and zero-concentrated differential privacy: bounds on the Rényi divergences between two coins.
+
+An event is a binary post-processing of the output, so by the data-processing inequality a bound on the Rényi
+divergence of the outputs bounds that of Bernoulli(P1) from Bernoulli(P2); and as the coins are outputs of a mechanism
+too, nothing sharper holds. p^a q^(1-a) is jointly convex for a > 1, so the permitted set is convex.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,23 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.model.bisection import all_bisected
 from refutedp.model.claims.approximate import ApproxDP
-from refutedp.model.claims.binary import coins, divergence, largest_logit, slope_at
-from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards
-from refutedp.model.claims.validate import order_above_one, positive_number, small_probability
+from refutedp.model.claims.claim import (
+    Claim,
+    Floats,
+    Tangent,
+    order_above_one,
+    outwards,
+    positive_number,
+    small_probability,
+)
+from refutedp.model.errors import UsageError
 
 Tangents: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 Line: TypeAlias = tuple[float, float]
@@ -22,12 +35,77 @@ Line: TypeAlias = tuple[float, float]
 _ORDERS = 40
 _REFINED = 9
 _EDGE = 1e-12
+_HALVINGS = 52
+_NODES = 25
+"""Tangents that stand for the border on a stretch of rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """log P and log(1 - P) on both sides: nothing is lost for probabilities near zero or one."""
+
+    log_p: Floats
+    log_not_p: Floats
+    log_q: Floats
+    log_not_q: Floats
+
+
+def coins(logit_p: Floats, logit_q: Floats) -> Coins:
+    """Coins whose heads have these log odds."""
+    return Coins(*_log_sides(logit_p), *_log_sides(logit_q))
+
+
+def _log_sides(logit: Floats) -> tuple[Floats, Floats]:
+    """log P and log(1 - P) of a coin with these log odds."""
+    return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+
+
+def divergence(pair: Coins, alpha: Floats) -> Floats:
+    """The larger of D_alpha(P || Q) and D_alpha(Q || P)."""
+    one = np.logaddexp(
+        alpha * pair.log_p + (1 - alpha) * pair.log_q, alpha * pair.log_not_p + (1 - alpha) * pair.log_not_q
+    )
+    other = np.logaddexp(
+        alpha * pair.log_q + (1 - alpha) * pair.log_p, alpha * pair.log_not_q + (1 - alpha) * pair.log_not_p
+    )
+    return np.asarray(np.maximum(one, other) / (alpha - 1))
+
+
+def largest_logit(logit_q: Floats, alpha: Floats, bound: Floats) -> Floats:
+    """The log odds of the largest P with both divergences at most `bound`, rounded up; arguments broadcast.
+
+    Bisection: for P >= Q both divergences grow with P. The upper end is returned, so the point lies on the border or
+    a hair outside, and a tangent there holds everything that is permitted.
+    """
+    logit_q, alpha, bound = np.broadcast_arrays(logit_q, alpha, bound)
+    sides = _log_sides(logit_q)
+    # Within the border log(P/Q) <= bound alpha/(alpha - 1) - log(Q)/alpha, and the odds of 1 - P are bounded alike.
+    high = np.full(logit_q.shape, 750.0)
+    return all_bisected(
+        lambda middle: ~(divergence(Coins(*_log_sides(middle), *sides), alpha) <= bound), logit_q, high, _HALVINGS
+    )[1]
+
+
+def slope_at(logit_p: Floats, logit_q: Floats, alpha: Floats) -> Floats:
+    """dP/dQ along the level line of the larger divergence through these coins."""
+    pair = coins(logit_p, logit_q)
+    log_r = pair.log_p - pair.log_q
+    log_m = pair.log_not_p - pair.log_not_q
+    one = np.logaddexp(alpha * log_r + pair.log_q, alpha * log_m + pair.log_not_q)
+    other = np.logaddexp((1 - alpha) * log_r + pair.log_q, (1 - alpha) * log_m + pair.log_not_q)
+    gap = log_m - log_r  # negative: the event is likelier under P
+    ratio = np.expm1(alpha * gap) / np.expm1((alpha - 1) * gap)
+    first = np.exp(log_r) * ratio * (alpha - 1) / alpha
+    second = np.exp(log_m) / ratio * alpha / (alpha - 1)
+    return np.asarray(np.where(one >= other, first, second))
 
 
 class _BoundsDivergence(Claim):
     """What claims about Rényi divergences share: everything follows from the border of what they permit."""
 
     __slots__ = ()
+
+    of_epsilon: ClassVar[bool] = False
 
     @abstractmethod
     def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
@@ -48,6 +126,17 @@ class _BoundsDivergence(Claim):
         logit_p, alpha = self._border(logit_q)
         return _tangents(logit_p, logit_q, alpha)
 
+    def upper_curve(self, low: float, high: float) -> Callable[[Floats], Floats]:
+        """The lower envelope of some tangents, for each value of `largest` costs many divergences."""
+        first, last = (math.asin(math.sqrt(p)) for p in (max(low, 1e-9 * high), high))
+        nodes = np.sin(np.linspace(first, last, _NODES)) ** 2
+        slopes, intercepts = self.tangents_at(np.clip(nodes, 1e-300, 1 - 1e-9))
+
+        def bound(p2: Floats) -> Floats:
+            return np.asarray(np.minimum((slopes * p2[..., None] + intercepts).min(axis=-1), 1.0))
+
+        return bound
+
     def delta_at(self, epsilon: float) -> float:
         """The intercept of the tangent whose slope is e^epsilon."""
         return _delta_at(self.tangents_at, epsilon)
@@ -61,7 +150,7 @@ class _BoundsDivergence(Claim):
 class RenyiDP(_BoundsDivergence):
     """Rényi differential privacy: D_alpha(M(d1) || M(d2)) <= epsilon, for both orders of adjacent inputs.
 
-    "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact (see `binary`).
+    "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact.
 
     >>> round(RenyiDP(2, 0.5).largest(0.1), 4)
     0.3416
@@ -71,6 +160,8 @@ class RenyiDP(_BoundsDivergence):
 
     alpha: float
     epsilon: float
+    parameter: ClassVar[str] = "epsilon"
+    options: ClassVar[tuple[str, ...]] = ("renyi",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", order_above_one("alpha", self.alpha))
@@ -79,6 +170,39 @@ class RenyiDP(_BoundsDivergence):
     def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
         alpha = np.full_like(logit_q, self.alpha)
         return largest_logit(logit_q, alpha, np.array(self.epsilon)), alpha
+
+    @property
+    def where(self) -> str:
+        """At its order."""
+        return f" at α = {self.alpha:g}"
+
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """The divergence of its order between the two coins.
+
+        >>> round(float(RenyiDP(2, 1.0).least(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 6)
+        0.5
+        """
+        pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
+        return np.where(p1 > p2, np.maximum(divergence(pair, np.array([self.alpha])), 0.0), 0.0)
+
+    def on_command_line(self) -> list[str]:
+        """Order and epsilon in one word.
+
+        >>> RenyiDP(2.0, 0.5).on_command_line()
+        ['--renyi', '2:0.5']
+        """
+        return ["--renyi", f"{self.alpha:g}:{self.epsilon:g}"]
+
+    @classmethod
+    def from_options(cls, **given: Any) -> RenyiDP:
+        """The same, read."""
+        order, _, bound = given["renyi"].partition(":")
+        try:
+            numbers = float(order), float(bound)
+        except ValueError:
+            shown = given["renyi"]
+            raise UsageError(f"--renyi {shown!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
+        return cls(*numbers)
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(epsilon, delta)-DP by the exact conversion.
@@ -111,6 +235,9 @@ class ZCDP(_BoundsDivergence):
     """
 
     rho: float
+    letter: ClassVar[str] = "ρ"
+    parameter: ClassVar[str] = "rho"
+    options: ClassVar[tuple[str, ...]] = ("rho",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive_number("rho", self.rho))
@@ -129,6 +256,28 @@ class ZCDP(_BoundsDivergence):
             middle = near[rows, best] - 1
         return fine[rows, best], near[rows, best]
 
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """The supremum of D_alpha / alpha between the two coins.
+
+        Found by zooming in on the order; what is found is reached, so the value is never too large.
+
+        >>> round(float(ZCDP(1.0).least(ZCDP(0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 4)
+        0.5
+        """
+        first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
+        pair = coins(first, second)
+        low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
+        best = np.zeros(len(first))
+        steps = np.linspace(0.0, 1.0, 17)[None, :]
+        for _ in range(7):
+            grid = low + (high - low) * steps
+            orders = 1 + np.exp(grid)
+            values = divergence(pair, orders) / orders
+            top = np.argmax(values, axis=1)[:, None]
+            best = np.maximum(best, values.max(axis=1))
+            low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
+        return np.where(p1 > p2, best, 0.0)
+
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.
 
@@ -143,39 +292,6 @@ class ZCDP(_BoundsDivergence):
 
     def __str__(self) -> str:
         return f"{self.rho:g}-zCDP"
-
-
-def smallest_renyi(p1: Floats, p2: Floats, alpha: float) -> Floats:
-    """The least epsilon of an (alpha, epsilon)-Rényi claim that permits events with these rates, elementwise.
-
-    >>> round(float(smallest_renyi(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]), 2.0)[0]), 6)
-    0.5
-    """
-    pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
-    return np.where(p1 > p2, np.maximum(divergence(pair, np.array([alpha])), 0.0), 0.0)
-
-
-def smallest_rho(p1: Floats, p2: Floats) -> Floats:
-    """The least rho of a zCDP claim that permits events with these rates: the supremum of D_alpha / alpha.
-
-    Found by zooming in on the order; what is found is reached, so the value is never too large.
-
-    >>> round(float(smallest_rho(ZCDP(0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 4)
-    0.5
-    """
-    first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
-    pair = coins(first, second)
-    low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
-    best = np.zeros(len(first))
-    steps = np.linspace(0.0, 1.0, 17)[None, :]
-    for _ in range(7):
-        grid = low + (high - low) * steps
-        orders = 1 + np.exp(grid)
-        values = divergence(pair, orders) / orders
-        top = np.argmax(values, axis=1)[:, None]
-        best = np.maximum(best, values.max(axis=1))
-        low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
-    return np.where(p1 > p2, best, 0.0)
 
 
 def _delta_at(tangents: Tangents, epsilon: float) -> float:
