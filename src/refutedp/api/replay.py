@@ -13,7 +13,7 @@ from refutedp.api.load import load_mechanism
 from refutedp.api.progress import reporting
 from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
-from refutedp.detector.confirmations import Paired, confirmation_of, named
+from refutedp.detector.confirmations import confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
 from refutedp.detector.plan import planned
@@ -208,7 +208,7 @@ def _as_asked(candidate: Candidate, runner: Runner, claim: Claim, settings: Sett
     allowed = settings.paired and settings.method != "fisher" and runner.way == "lifted"
     allowed = allowed and claim_test(claim).takes_pairs
     strategy = confirmation_of(candidate)
-    if allowed or not isinstance(strategy, Paired):
+    if allowed or not strategy.needs_pairs:
         return candidate
     return replace(candidate, confirmation=strategy.by_plain_calls())
 

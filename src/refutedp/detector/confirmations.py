@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from refutedp.detector.plan_importance import ImportancePlan, Piloted
+from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.betting.anytime import EProcess
 from refutedp.hypothesis.claim_test import claim_test
@@ -24,50 +27,67 @@ from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.runner import Runner
 
 if TYPE_CHECKING:
-    from refutedp.detector.plan_importance import ImportancePlan
-    from refutedp.detector.plan_unpaired import UnpairedImportancePlan
     from refutedp.sampling.lifted.noise.importance_noise import Plan
 
 
-class Confirmation(Protocol):
-    """A way to make and to judge the runs that confirm a candidate."""
+class Confirmation(ABC):
+    """A way to make and to judge the runs that confirm a candidate; a frozen dataclass."""
+
+    __slots__ = ()
 
     name: ClassVar[str]
     """How it is called in saved files."""
+    needs_pairs: ClassVar[bool] = False
+    """Whether its runs come in pairs on the same noise, which neither every claim nor every mechanism allows."""
+    needs_plan: ClassVar[bool] = False
+    """Whether pilots have to make a plan before the first run."""
+    stands_if_cut_short: ClassVar[bool] = False
+    """Whether the evidence so far counts where lifting fails in the midst of the runs."""
+    noise_words: ClassVar[str] = ""
+    """Where noise is drawn to, for reports; "" where it is drawn as ever."""
 
     @property
     def share(self) -> float:
         """The part of the runs that go to d1."""
-        ...
-
-    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Any]:
-        """The evidence against the claim before the first run."""
-        ...
-
-    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
-        """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
-        ...
-
-    def joined(self, parts: Sequence[Any]) -> Any:
-        """What the e-process takes of the results of some tasks, made for one event."""
-        ...
-
-    def level(self, significance: float) -> float:
-        """The level of the e-process; what is left of the significance is for the test on all runs."""
-        ...
-
-    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
-        """What the runs say in the end."""
-        ...
-
-    def by_plain_calls(self) -> Confirmation:
-        """What takes its place where runs cannot be lifted."""
-        ...
+        return 0.5
 
     @property
     def noise_plan(self) -> Plan | None:
         """The plan by which noise is drawn towards the event; None where it is drawn as ever."""
-        ...
+        return None
+
+    @classmethod
+    def with_share(cls, share: float) -> Confirmation:
+        """As it is read from a file, with this part of independent runs on d1."""
+        return cls()
+
+    @abstractmethod
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Any]:
+        """The evidence against the claim before the first run."""
+
+    @abstractmethod
+    def task(self, runner: Runner, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
+
+    @abstractmethod
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """What the e-process takes of the results of some tasks, made for one event."""
+
+    @abstractmethod
+    def level(self, significance: float) -> float:
+        """The level of the e-process; what is left of the significance is for the test on all runs."""
+
+    @abstractmethod
+    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
+        """What the runs say in the end."""
+
+    def planned_by(self, piloted: Piloted | None) -> Confirmation:
+        """The strategy with the plan that pilots made, or what takes its place where they made none."""
+        return self
+
+    def by_plain_calls(self) -> Confirmation:
+        """What takes its place where runs cannot be lifted: independent runs, with the same part on d1."""
+        return Allocation(self.share)
 
 
 def confirmation_of(candidate: Candidate) -> Confirmation:
@@ -84,11 +104,10 @@ class Stop:
     early: bool
 
 
-class _Counted:
+class _Counted(Confirmation):
     """Hits are counted; an e-process watches them, and an exact test judges all of them at the end."""
 
-    name: ClassVar[str]
-    noise_plan: ClassVar[None] = None
+    __slots__ = ()
 
     def joined(self, parts: Sequence[tuple[Counts, ...]]) -> Counts:
         """The hits of one event."""
@@ -144,9 +163,10 @@ class Allocation(_Counted):
         """Independent runs."""
         return Task(runner.count, (events, runs, self.share, seeds), runner.what)
 
-    def by_plain_calls(self) -> Confirmation:
-        """The same."""
-        return self
+    @classmethod
+    def with_share(cls, share: float) -> Allocation:
+        """With this share."""
+        return cls(share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +174,7 @@ class Paired(_Counted):
     """Run i on d1 and run i on d2 share their noise (common random numbers): the exact test on pairs."""
 
     name: ClassVar[str] = "paired"
-
-    @property
-    def share(self) -> float:
-        """Half."""
-        return 0.5
+    needs_pairs: ClassVar[bool] = True
 
     def start(self, claim: Claim, candidate: Candidate) -> EProcess[Counts]:
         """Bets on what the search runs of the candidate showed."""
@@ -168,22 +184,34 @@ class Paired(_Counted):
         """Half as many pairs of runs."""
         return Task(runner.paired, (events, runs // 2, seeds), runner.what)
 
-    def by_plain_calls(self) -> Confirmation:
-        """Independent runs, half on either side."""
-        return Allocation()
-
 
 @dataclass(frozen=True, slots=True)
-class ImportanceSampled:
+class ImportanceSampled(Confirmation):
     """Noise is drawn where the event happens, and weighed; bets on weighted runs are valid whatever the plan is.
 
-    The plan may be missing where a strategy comes from a file: `planned` makes one before the first run.
+    The plan may be missing where a strategy comes from a file: pilots make one before the first run.
     """
 
     plan: ImportancePlan | UnpairedImportancePlan | None = field(default=None, compare=False, repr=False)
     otherwise: Confirmation = field(default_factory=Allocation, compare=False)
     """What is done where no plan can be made."""
     name: ClassVar[str] = "importance"
+    needs_plan: ClassVar[bool] = True
+    # A second test after the evidence so far would have a second chance of a false alarm.
+    stands_if_cut_short: ClassVar[bool] = True
+    noise_words: ClassVar[str] = "towards the event"
+
+    @classmethod
+    def with_share(cls, share: float) -> ImportanceSampled:
+        """With this share where no plan can be made."""
+        return cls(otherwise=Allocation(share))
+
+    def planned_by(self, piloted: Piloted | None) -> Confirmation:
+        """With the plan; counted runs without."""
+        return self.otherwise if piloted is None else replace(self, plan=self._plan(piloted))
+
+    def _plan(self, piloted: Piloted) -> ImportancePlan | UnpairedImportancePlan:
+        return piloted.pairs()
 
     @property
     def share(self) -> float:
@@ -236,19 +264,21 @@ class ImportanceSampled:
             estimates=Estimates(process.hits.rates, process.hits.spreads),
         )
 
-    def by_plain_calls(self) -> Confirmation:
-        """Independent runs, with the same part on d1."""
-        return Allocation(self.share)
-
 
 @dataclass(frozen=True, slots=True)
 class UnpairedImportanceSampled(ImportanceSampled):
     """The same with runs of one side each: towards the event on d1, away from it on d2."""
 
     name: ClassVar[str] = "unpaired importance"
+    noise_words: ClassVar[str] = "towards the event on d1 and, on d2, away from it"
+
+    def _plan(self, piloted: Piloted) -> ImportancePlan | UnpairedImportancePlan:
+        return unpaired(piloted) or piloted.pairs()
 
 
-_NAMED: dict[str, type[ImportanceSampled]] = {one.name: one for one in (ImportanceSampled, UnpairedImportanceSampled)}
+_KINDS: dict[str, type[Confirmation]] = {
+    kind.name: kind for kind in (Allocation, Paired, ImportanceSampled, UnpairedImportanceSampled)
+}
 
 
 def named(name: str, share: float = 0.5) -> Confirmation:
@@ -257,14 +287,9 @@ def named(name: str, share: float = 0.5) -> Confirmation:
     >>> named("paired"), named("allocation", 0.3)
     (Paired(), Allocation(share=0.3))
     """
-    if name == Allocation.name:
-        return Allocation(share)
-    if name == Paired.name:
-        return Paired()
-    if name not in _NAMED:
-        choices = ", ".join((Allocation.name, Paired.name, *_NAMED))
-        raise UsageError(f"confirmation={name!r} must be one of: {choices}")
-    return _NAMED[name](otherwise=Allocation(share))
+    if name not in _KINDS:
+        raise UsageError(f"confirmation={name!r} must be one of: {', '.join(_KINDS)}")
+    return _KINDS[name].with_share(share)
 
 
 def judge(

@@ -90,18 +90,13 @@ def may_weigh(runner: Runner, candidate: Candidate, settings: Settings) -> bool:
 def planned(runner: Runner, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
     """The candidate with a plan, if its strategy wants one; where none can be made, with another strategy."""
     strategy = confirmation_of(candidate)
-    if not isinstance(strategy, ImportanceSampled):
+    if not strategy.needs_plan:
         return candidate
-    if not may_weigh(runner, candidate, settings):
-        return replace(candidate, confirmation=strategy.otherwise)
     try:
-        piloted = pilots(runner, candidate, claim, settings)
+        piloted = pilots(runner, candidate, claim, settings) if may_weigh(runner, candidate, settings) else None
     except CannotLift:
         piloted = None
-    if piloted is None:
-        return replace(candidate, confirmation=strategy.otherwise)
-    plan = (unpaired(piloted) if isinstance(strategy, UnpairedImportanceSampled) else None) or piloted.pairs()
-    return replace(candidate, confirmation=replace(strategy, plan=plan))
+    return replace(candidate, confirmation=strategy.planned_by(piloted))
 
 
 class _Pilots:

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
-from refutedp.detector.confirmations import UnpairedImportanceSampled
+from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Profile
 from refutedp.detector.result import Result, Verdict
@@ -64,8 +64,7 @@ def report_html(result: Result) -> str:
         p_value=None if evidence is None else p_value_text(evidence.log_p_value),
         test=None if evidence is None else method_words(evidence),
         examined=" ".join(line.strip() for line in examined(result)).capitalize(),
-        weighted=evidence is not None and evidence.estimates is not None,
-        unpaired=evidence is not None and isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
+        noise=None if evidence is None else confirmation_of(evidence.candidate).noise_words,
         ratio=_ratio(result),
         rates=() if evidence is None else facts.rates(evidence),
         percent=facts.percent,

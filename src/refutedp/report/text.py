@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from refutedp.detector.confirmations import UnpairedImportanceSampled
+from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import Claim
@@ -97,12 +97,9 @@ def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
         for side, rate, error in zip(("d1", "d2"), weighted.rates, weighted.errors, strict=True)
     ]
     counts = evidence.counts
-    how = (
-        f"of {counts.n_x:,} fresh runs on d1, noise drawn towards the event, and {counts.n_y:,} on d2, away from it"
-        if isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled)
-        else f"of {counts.n_x:,} fresh runs a side, their noise drawn towards the event"
-    )
-    return [*lines, f"  (weighted averages {how})"]
+    sides = "a side" if counts.n_x == counts.n_y else f"on d1 and {counts.n_y:,} on d2"
+    noise = confirmation_of(evidence.candidate).noise_words
+    return [*lines, f"  (weighted averages of {counts.n_x:,} fresh runs {sides}, their noise drawn {noise})"]
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
