@@ -18,6 +18,7 @@ from refutedp.detector.plan_importance import ImportancePlan, Piloted
 from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.betting.anytime import EProcess
+from refutedp.hypothesis.certify import Certified
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
@@ -124,19 +125,8 @@ class _Counted(Confirmation):
         if plan.decided and plan.early:
             confidence = anytime.bound_confidence(settings.significance, early=True)
             bounds = claim_test(claim).bounds_when_stopped(process, confidence, candidate.search)
-            return Evidence(
-                candidate=candidate,
-                counts=process.hits,
-                method=settings.method,
-                log_p_value=anytime.log_p_any_time(process),
-                log_p_reverse=0.0,
-                epsilon_lower_bound=bounds.epsilon,
-                confidence=1 - settings.significance,
-                rule="early",
-                decided_after=plan.decided,
-                bound_letter=claim.letter,
-                bound=bounds.own,
-            )
+            told = _evidence(candidate, process.hits, claim, settings, bounds, anytime.log_p_any_time(process))
+            return replace(told, rule="early", decided_after=plan.decided)
         # The e-process has used up a part of the significance; the bound is at what is left of it.
         at_end = anytime.bound_confidence(settings.significance, early=False)
         whole = judge(candidate, process.hits, claim, settings, at_end)
@@ -249,18 +239,11 @@ class ImportanceSampled(Confirmation):
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
         """Valid whenever one stops. Counts are no rates here; weighted averages stand beside them."""
         bounds = claim_test(claim).bounds_by_weight(process, 1 - settings.significance, self.known.rates)
-        return Evidence(
-            candidate=candidate,
-            counts=replace(process.hits.counts, share=self.share),
-            method=settings.method,
-            log_p_value=min(0.0, -process.log_peak),
-            log_p_reverse=0.0,
-            epsilon_lower_bound=bounds.epsilon,
-            confidence=1 - settings.significance,
+        counts = replace(process.hits.counts, share=self.share)
+        return replace(
+            _evidence(candidate, counts, claim, settings, bounds, min(0.0, -process.log_peak)),
             rule="early" if plan.decided else "fixed",
             decided_after=plan.decided or process.hits.runs,
-            bound_letter=claim.letter,
-            bound=bounds.own,
             estimates=Estimates(process.hits.rates, process.hits.spreads),
         )
 
@@ -299,17 +282,25 @@ def judge(
 
     Its bounds hold with `confidence`, where that is not the one that the settings promise.
     """
-    promised = 1 - settings.significance
     test = claim_test(claim)
-    bounds = test.bounds(counts, promised if confidence is None else confidence, candidate.tangent)
+    bounds = test.bounds(counts, 1 - settings.significance if confidence is None else confidence, candidate.tangent)
+    log_p_value = test.log_p_value(counts, candidate.tangent, settings.method)
+    told = _evidence(candidate, counts, claim, settings, bounds, log_p_value)
+    return replace(told, log_p_reverse=test.log_p_reverse(counts, settings.method))
+
+
+def _evidence(
+    candidate: Candidate, counts: Counts, claim: Claim, settings: Settings, bounds: Certified, log_p_value: float
+) -> Evidence:
+    """What all strategies say alike."""
     return Evidence(
         candidate=candidate,
         counts=counts,
         method=settings.method,
-        log_p_value=test.log_p_value(counts, candidate.tangent, settings.method),
-        log_p_reverse=test.log_p_reverse(counts, settings.method),
+        log_p_value=log_p_value,
+        log_p_reverse=0.0,
         epsilon_lower_bound=bounds.epsilon,
-        confidence=promised,
+        confidence=1 - settings.significance,
         decided_after=counts.runs,
         bound_letter=claim.letter,
         bound=bounds.own,

@@ -356,9 +356,8 @@ def search_pair(
         ),
         strict=True,
     )
-    scorer = scorer.with_runs(runs.first.size)
-    if runner.way == "lifted" and settings.paired and settings.method != "fisher":
-        scorer = scorer.with_pairs()
+    pairs_of_runs = runner.way == "lifted" and settings.paired and settings.method != "fisher"
+    scorer = scorer.on_runs(runs.first.size, pairs_of_runs)
     least = 0.0
     if settings.rarity is not None:
         least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))

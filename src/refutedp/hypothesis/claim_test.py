@@ -244,7 +244,7 @@ class RatioTest(ClaimTest):
 
     def bounds_by_weight(self, process: Any, confidence: float, rates: tuple[float, float]) -> Certified:
         """The confidence sequence of the ratio."""
-        return self.bounds_when_stopped(process, confidence, Counts(0, 0, 0, 0))
+        return self.bounds_when_stopped(process, confidence, process.hits.counts)
 
     def could_convict(self, runs: int, significance: float) -> bool:
         """If every run on d1 were a hit, and none on d2."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from refutedp.hypothesis.tests.allocation import lower_bounds
 from refutedp.hypothesis.tests.likelihood import deviance, likeliest
-from refutedp.hypothesis.tests.paired import nearer, rough_bound
+from refutedp.hypothesis.tests.paired import log_growth, nearer, rough_bound
 from refutedp.model.claims import Tangent
 from refutedp.model.records import Counts, Level
 
@@ -76,13 +76,9 @@ class RatioScorer:
             return score - self.threshold
         return pace(counts, math.exp(min(max(score, 0.0), 30.0)), self.threshold)
 
-    def with_runs(self, runs: int) -> RatioScorer:
-        """The same: a ratio of hits from equally many runs needs no more."""
-        return self
-
-    def with_pairs(self) -> RatioScorer:
-        """The same for events that can be confirmed on paired runs."""
-        return replace(self, paired=True)
+    def on_runs(self, runs: int, paired: bool) -> RatioScorer:
+        """The same for so many runs a side, and for events that can be confirmed on paired runs or not."""
+        return replace(self, paired=paired)
 
     def words(self, score: float) -> str:
         """What a score says, for people."""
@@ -127,18 +123,14 @@ class LineScorer:
 
     def on_fresh_runs(self, counts: Counts, level: float, paired: bool, speed: bool) -> float:
         """The score on these runs."""
-        return _one(self.with_runs(counts.n_x), counts, level)
+        return _one(replace(self, runs=counts.n_x), counts, level)
 
     def pace(self, counts: Counts, score: float) -> float:
         """As the score says."""
         return score
 
-    def with_pairs(self) -> LineScorer:
-        """The same: only a ratio is confirmed on paired runs."""
-        return self
-
-    def with_runs(self, runs: int) -> LineScorer:
-        """The same for another number of runs a side."""
+    def on_runs(self, runs: int, paired: bool) -> LineScorer:
+        """The same for another number of runs a side; only a ratio is confirmed on paired runs."""
         return replace(self, runs=runs)
 
     def words(self, score: float) -> str:
@@ -228,19 +220,13 @@ def pace(counts: Counts, ratio: float, epsilon: float) -> float:
         return 0.0
     p2 = (counts.y + 0.5) / (counts.n_y + 1)
     p1 = min(ratio * p2, 1.0)
-    theta = math.exp(-epsilon)
     if counts.both is None:
-        truth, claimed = p1 / (p1 + p2), 1 / (1 + theta)
+        truth, claimed = p1 / (p1 + p2), 1 / (1 + math.exp(-epsilon))
         return (
             (p1 + p2) / 2 * (truth * math.log(truth / claimed) + (1 - truth) * math.log((1 - truth) / (1 - claimed)))
         )
     both = min(counts.both / max(counts.n_x, 1), p1, p2)
-    grown = (
-        (p1 - both) * np.log1p(_STAKES * theta)
-        + both * np.log1p(-_STAKES * (1 - theta))
-        + (p2 - both) * np.log1p(-_STAKES)
-    )
-    return max(float(grown.max()) / 2, 0.0)
+    return max(float(log_growth(p1 - both, p2 - both, both, _STAKES, epsilon).max()) / 2, 0.0)
 
 
 def normal_quantiles(level: Level) -> Level:

@@ -192,12 +192,16 @@ class Stakes:
         """log of what one unit has become after these pairs."""
         from scipy import special
 
-        only_x, only_y, both = _cells_of(counts)
-        stake, theta = np.array(self.stakes), math.exp(-epsilon)
-        log_factors = (
-            only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
-        )
-        return float(special.logsumexp(np.log(self.weights) + log_factors))
+        grown = log_growth(*_cells_of(counts), np.array(self.stakes), epsilon)
+        return float(special.logsumexp(np.log(self.weights) + grown))
+
+
+def log_growth(only_x: float, only_y: float, both: float, stake: Floats, epsilon: float) -> Floats:
+    """log of what each stake makes of one unit, where so many pairs are in the event on d1 only, d2 only and both."""
+    theta = math.exp(-epsilon)
+    return np.asarray(
+        only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
+    )
 
 
 def stakes_for(search: Counts, epsilon: float) -> Stakes:
@@ -208,10 +212,7 @@ def stakes_for(search: Counts, epsilon: float) -> Stakes:
     (1.0, True)
     """
     only_x, only_y, both = (cell + 0.5 for cell in _cells_of(search))
-    theta = math.exp(-epsilon)
-    stake = np.array(_GRID)
-    growth = only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
-    best = float(stake[int(np.argmax(growth))])
+    best = _GRID[int(np.argmax(log_growth(only_x, only_y, both, np.array(_GRID), epsilon)))]
     around = tuple(min(best * factor, _MOST) for factor in _AROUND)
     grid = _GRID[::2]
     weights = (0.5 / len(around),) * len(around) + (0.5 / len(grid),) * len(grid)

@@ -129,14 +129,14 @@ class Claim(ABC):
         half-plane is implied by the claim however rough the slope.
         """
         u = _logit(min(max(p2, 1e-30), 1 - 1e-9))
-        low, high = _expit(np.array([u - 1e-4, u + 1e-4]))
+        low, high = expit(np.array([u - 1e-4, u + 1e-4]))
         p1 = self._largest(np.array([low, high]))
         slope = max(float((p1[1] - p1[0]) / (high - low)), 1e-12)
         return Tangent(slope, outwards(float(suprema(self._largest, np.array([slope]))[0])))
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Tangents that together describe the bound; here at probabilities from 1e-9 to 1 - 1e-3."""
-        slopes, intercepts = self.tangents_at(_expit(np.linspace(-20.7, 6.9, 33)))
+        slopes, intercepts = self.tangents_at(expit(np.linspace(-20.7, 6.9, 33)))
         return tuple(Tangent(float(s), float(t)) for s, t in zip(slopes, intercepts, strict=True))
 
     def tangents_near(self, p2: float) -> tuple[Tangent, ...]:
@@ -242,7 +242,7 @@ def suprema(largest: Callable[[Floats], Floats], slopes: Floats) -> Floats:
     rows = np.arange(len(slopes))
     for _ in range(_ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _POINTS)
-        p = _expit(grid)
+        p = expit(grid)
         values = largest(p.ravel()).reshape(p.shape) - slopes[:, None] * p
         top = np.argmax(values, axis=1)
         best = np.maximum(best, values[rows, top])
@@ -259,7 +259,8 @@ def _logit(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def _expit(u: Floats) -> Floats:
+def expit(u: Floats) -> Floats:
+    """The probabilities with these log odds."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -u)))
 
 

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,13 @@ from refutedp.model.claims.claim import (
     Claim,
     Floats,
     Tangent,
+    expit,
     order_above_one,
     outwards,
     positive_number,
     small_probability,
 )
 from refutedp.model.errors import UsageError
-
-Tangents: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-Line: TypeAlias = tuple[float, float]
 
 _ORDERS = 40
 _REFINED = 9
@@ -113,7 +111,7 @@ class _BoundsDivergence(Claim):
 
     def _largest(self, p2: Floats) -> Floats:
         logit, _ = self._border(_logits(p2))
-        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
+        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, expit(logit)))
 
     def tangent_at(self, p2: float) -> Tangent:
         """From the gradient of the divergence of the binding order, on the border or a hair outside it."""
@@ -124,7 +122,9 @@ class _BoundsDivergence(Claim):
         """Slopes and intercepts of many tangents at once."""
         logit_q = _logits(p2)
         logit_p, alpha = self._border(logit_q)
-        return _tangents(logit_p, logit_q, alpha)
+        slopes = slope_at(logit_p, logit_q, alpha)
+        intercepts = expit(logit_p) - slopes * expit(logit_q)
+        return slopes, np.array([outwards(float(one)) for one in intercepts])
 
     def upper_curve(self, low: float, high: float) -> Callable[[Floats], Floats]:
         """The lower envelope of some tangents, for each value of `largest` costs many divergences."""
@@ -138,12 +138,36 @@ class _BoundsDivergence(Claim):
         return bound
 
     def delta_at(self, epsilon: float) -> float:
-        """The intercept of the tangent whose slope is e^epsilon."""
-        return _delta_at(self.tangents_at, epsilon)
+        """Where the tangents on both sides of slope e^epsilon meet: exact on a smooth border and at its corner."""
+        slope = math.exp(min(epsilon, 700.0))
+        p2, p1 = self._crossing(lambda slopes, _: slopes <= slope)
+        return min(1.0, max(0.0, p1 - slope * p2))
 
     def epsilon_at(self, delta: float) -> float:
         """The logarithm of the slope of the tangent whose intercept is `delta`."""
-        return _epsilon_at(self.tangents_at, delta)
+        small_probability("delta", delta)
+        if delta <= 0:
+            return math.inf
+        p2, p1 = self._crossing(lambda _, intercepts: intercepts > delta)
+        return max(0.0, math.log((p1 - delta) / p2))
+
+    def _crossing(self, holds: Callable[[Floats, Floats], NDArray[np.bool_]]) -> tuple[float, float]:
+        """P2 and P1 where two tangents cross: the last, as P2 grows, for which `holds` is false, and the next.
+
+        Along the border slopes fall and intercepts grow; all that is permitted between the two lies below the point.
+        """
+        low, high = -600.0, 27.0
+        for _ in range(8):
+            grid = np.linspace(low, high, 33)
+            slopes, intercepts = self.tangents_at(expit(grid))
+            true = np.flatnonzero(holds(slopes, intercepts))
+            right = max(int(true[0]) if len(true) else 32, 1)
+            low, high = grid[right - 1], grid[right]
+        slope, intercept = float(slopes[right - 1]), float(intercepts[right - 1])
+        gap, rise = slope - float(slopes[right]), float(intercepts[right]) - intercept
+        p2 = rise / gap if gap > 0 and rise > 0 else 0.0
+        p2 = p2 if p2 > 0 else 1e-300
+        return p2, slope * p2 + intercept
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,58 +318,6 @@ class ZCDP(_BoundsDivergence):
         return f"{self.rho:g}-zCDP"
 
 
-def _delta_at(tangents: Tangents, epsilon: float) -> float:
-    """Where the tangents on both sides of slope e^epsilon meet: exact on a smooth border and at its corner."""
-    slope = math.exp(min(epsilon, 700.0))
-    left, right = _bracket(lambda s, _: s <= slope, tangents)
-    p2, p1 = _meet(left, right)
-    return min(1.0, max(0.0, p1 - slope * p2))
-
-
-def _epsilon_at(tangents: Tangents, delta: float) -> float:
-    small_probability("delta", delta)
-    if delta <= 0:
-        return math.inf
-    left, right = _bracket(lambda _, t: t > delta, tangents)
-    p2, p1 = _meet(left, right)
-    return max(0.0, math.log((p1 - delta) / p2))
-
-
-def _bracket(holds: Callable[[Floats, Floats], NDArray[np.bool_]], tangents: Tangents) -> tuple[Tangent, Tangent]:
-    """The last tangent, as P2 grows, for which `holds` is false, and the first for which it is true.
-
-    Along the border slopes fall and intercepts grow.
-    """
-    low, high = -600.0, 27.0
-    for _ in range(8):
-        grid = np.linspace(low, high, 33)
-        slopes, intercepts = tangents(_expit(grid))
-        true = np.flatnonzero(holds(slopes, intercepts))
-        right = max(int(true[0]) if len(true) else 32, 1)
-        low, high = grid[right - 1], grid[right]
-    sides = (Tangent(float(slopes[i]), float(intercepts[i])) for i in (right - 1, right))
-    return next(sides), next(sides)
-
-
-def _meet(left: Tangent, right: Tangent) -> tuple[float, float]:
-    """The point where two tangents cross; all that is permitted between them lies below it."""
-    gap = left.slope - right.slope
-    p2 = (right.intercept - left.intercept) / gap if gap > 0 and right.intercept > left.intercept else 0.0
-    if p2 <= 0:
-        p2 = 1e-300
-    return p2, left.slope * p2 + left.intercept
-
-
-def _tangents(logit_p: Floats, logit_q: Floats, alpha: Floats) -> tuple[Floats, Floats]:
-    slopes = slope_at(logit_p, logit_q, alpha)
-    intercepts = _expit(logit_p) - slopes * _expit(logit_q)
-    return slopes, np.array([outwards(float(one)) for one in intercepts])
-
-
 def _logits(p: Floats) -> Floats:
     inside = np.clip(p, 1e-300, 1 - _EDGE)
     return np.asarray(np.log(inside) - np.log1p(-inside))
-
-
-def _expit(u: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -u)))
