@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from refutedp.hypothesis.power import can_ever_convict
+from refutedp.model.bisection import bisected
 from refutedp.model.claims import positive_number
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Settings
@@ -78,12 +79,11 @@ def fit(settings: Settings, epsilon: float, pairs: int, seconds: float, spent: f
         )
     if _cost(settings, pairs, seconds) <= allowed:
         return settings, ""
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        fits = _cost(_scaled(settings, least, middle), pairs, seconds) <= allowed
-        low, high = (middle, high) if fits else (low, middle)
-    plan = _scaled(settings, least, low)
+
+    def too_long(part: float) -> bool:
+        return _cost(_scaled(settings, least, part), pairs, seconds) > allowed
+
+    plan = _scaled(settings, least, bisected(too_long, 0.0, 1.0, halvings=40)[0])
     return plan, _note(settings, plan, epsilon, seconds)
 
 
