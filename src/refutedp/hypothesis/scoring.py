@@ -197,10 +197,7 @@ def share_for(tangent: Tangent, p1: float, p2: float) -> float:
 def signed_root(x: Ints, y: Ints, runs: int, slope: Floats, intercept: Floats) -> Floats:
     """The signed root of the likelihood ratio against lines, one an event: about standard normal on the line."""
     xf, yf = x.astype(np.float64), y.astype(np.float64)
-    top = np.minimum((1 - intercept) / slope, 1.0)
-    line_p2 = np.clip((xf / runs - intercept) / slope, 0.0, top)
-    low, high = np.minimum(np.minimum(yf / runs, top), line_p2), np.minimum(np.maximum(yf / runs, line_p2), top)
-    u = likeliest(xf, yf, runs, runs, slope, intercept, low, high, _HALVINGS)
+    u = likeliest(xf, yf, runs, runs, slope, intercept, _HALVINGS)
     ratio = 2 * (deviance(xf, runs, np.minimum(slope * u + intercept, 1.0)) + deviance(yf, runs, u))
     beyond = xf / runs > slope * yf / runs + intercept
     return np.asarray(np.where(beyond, 1.0, -1.0) * np.sqrt(np.minimum(ratio, 1e12)))

@@ -74,29 +74,22 @@ def _least_at(y: int, n_x: int, n_y: int, line: Tangent, level: float) -> int:
 
 def _statistics(x: Floats, y: Floats, n_x: int, n_y: int, line: Tangent) -> Floats:
     """L elementwise."""
-    top = min((1 - line.intercept) / line.slope, 1.0)
-    low = np.minimum(y / n_y, top)
-    high = np.clip((x / n_x - line.intercept) / line.slope, low, top)
-    u = likeliest(x, y, n_x, n_y, line.slope, line.intercept, low, high, _HALVINGS)
+    u = likeliest(x, y, n_x, n_y, line.slope, line.intercept, _HALVINGS)
     beyond = x / n_x > line.slope * y / n_y + line.intercept
     return np.asarray(np.where(beyond, _ratio(x, y, n_x, n_y, u, line), 0.0))
 
 
 def likeliest(
-    x: Floats,
-    y: Floats,
-    n_x: int,
-    n_y: int,
-    slope: float | Floats,
-    intercept: float | Floats,
-    low: Floats,
-    high: Floats,
-    halvings: int,
+    x: Floats, y: Floats, n_x: int, n_y: int, slope: float | Floats, intercept: float | Floats, halvings: int
 ) -> Floats:
-    """P2 of the point of a line that explains the hits best, between `low` and `high`.
+    """P2 of the point of a line that explains the hits best; lines may be one for all or one each.
 
-    The likelihood is concave along the line, so its derivative changes sign once.
+    The likelihood is concave along the line, so its derivative changes sign once: between the observed P2 and the one
+    at which the line has the observed P1.
     """
+    top = np.minimum((1 - intercept) / slope, 1.0)
+    line_p2 = np.clip((x / n_x - intercept) / slope, 0.0, top)
+    low, high = np.minimum(np.minimum(y / n_y, top), line_p2), np.minimum(np.maximum(y / n_y, line_p2), top)
 
     def falls(u: Floats) -> NDArray[np.bool_]:
         p1 = slope * u + intercept
