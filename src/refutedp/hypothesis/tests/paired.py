@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.hypothesis.betting.anytime import EProcess
+from refutedp.hypothesis.tails import clopper_pearson
 from refutedp.hypothesis.tests.allocation import lower_bounds
 from refutedp.model.bisection import bisected
 from refutedp.model.records import Counts
@@ -121,11 +122,8 @@ def _cells_of(counts: Counts) -> tuple[int, int, int]:
 
 def _log_exact(only_x: int, only_y: int, both: int, theta: float) -> float:
     """log of gamma + the largest probability, over the interval for q(d2 only), of a ratio as large as observed."""
-    from scipy import special
-
     m = only_x + only_y + both
-    low = float(special.betaincinv(only_y, m - only_y + 1, GAMMA / 2)) if only_y else 0.0
-    high = float(special.betaincinv(only_y + 1, m - only_y, 1 - GAMMA / 2)) if only_y < m else 1.0
+    low, high = clopper_pearson(only_y, m, GAMMA / 2)
     # Beyond this rate the claim bounds nothing any more, and the probability falls.
     high = min(high, theta / (1 + theta))
     low = max(low, 1 - 1 / theta)
