@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end, start
-from refutedp.hypothesis.claim_test import choose_tangent, log_p_value
+from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import FDP, ZCDP, ApproxDP, Claim, GaussianDP, Lines, PureDP, RenyiDP
 from refutedp.model.records import Counts
 
@@ -48,8 +48,9 @@ def alarms(claim: Claim, p2: float, simulations: int, alpha: float) -> tuple[flo
     """How often each rule rejects a claim that holds with equality; the bets are on a rate a fifth too large."""
     edge = claim.largest(p2)
     bet = min(1.2 * edge, 0.99)
-    line = choose_tangent(claim, bet, p2, SHARE)
-    begin = start(claim, Counts(round(bet * 10**6), round(p2 * 10**6), 10**6, 10**6), SHARE, line)
+    test = claim_test(claim)
+    line = test.line(bet, p2, SHARE)
+    begin = test.start(Counts(round(bet * 10**6), round(p2 * 10**6), 10**6, 10**6), SHARE, line)
     rng = np.random.default_rng([round(1e6 * p2), 3])
     sizes = np.array(list(batches(RUNS)))
     n_x = rng.binomial(sizes, SHARE, (simulations, len(sizes)))
@@ -59,7 +60,7 @@ def alarms(claim: Claim, p2: float, simulations: int, alpha: float) -> tuple[flo
         process = begin
         for size, n, a, b in zip(sizes.tolist(), n_x[row].tolist(), x[row].tolist(), y[row].tolist(), strict=True):
             process = process.update(Counts(a, b, n, size - n, SHARE))
-        fixed = log_p_value(process.counts, claim, line)
+        fixed = test.log_p_value(process.hits, line)
         ended = log_p_at_the_end(process, fixed) <= math.log(alpha)
         found += [
             fixed <= math.log(alpha),

@@ -20,8 +20,7 @@ from bench import border, importance_border
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.tails import log_binomial_upper
-from refutedp.hypothesis.tests import fisher
-from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.tests import fisher, paired
 from refutedp.mechanisms import PAPER
 from refutedp.model.records import Counts
 

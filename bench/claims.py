@@ -15,12 +15,11 @@ import numpy as np
 from scipy.stats import laplace
 
 from bench.gaussian_gap import divergence
-from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end, start
-from refutedp.hypothesis.claim_scoring import share_for
-from refutedp.hypothesis.claim_test import choose_tangent
+from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.scoring import share_for
 from refutedp.hypothesis.tests import allocation
 from refutedp.hypothesis.tests import line as nuisance
-from refutedp.hypothesis.tests import two_bounds as pair
 from refutedp.mechanisms import PAPER
 from refutedp.model.claims import ApproxDP, PureDP
 from refutedp.model.records import Counts
@@ -69,19 +68,19 @@ def _rejections(
 ) -> dict[str, float]:
     """How often each test rejects; the betting one may stop at any batch, with bets on the rate `bet`."""
     rng = np.random.default_rng([round(1e6 * p2), runs, round(1e9 * p1) % 2**31])
-    line = choose_tangent(claim, bet, p2, share)
+    line = claim_test(claim).line(bet, p2, share)
     search = Counts(round(bet * 10**7), round(p2 * 10**7), 10**7, 10**7)
     found = dict.fromkeys(("pair", "Berger-Boos", "betting"), 0.0)
     for _ in range(simulations):
-        process = start(claim, search, share, line)
+        process = claim_test(claim).start(search, share, line)
         for size in batches(runs):
             n_x = int(rng.binomial(size, share))
             x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
             process = process.update(Counts(x, y, n_x, size - n_x, share))
-        counts = process.counts
+        counts = process.hits
         region = nuisance.region(counts, line, 1e-5)
         beyond = line.excess(counts.x / counts.n_x, counts.y / counts.n_y) > 0
-        found["pair"] += pair.log_p_value(counts, claim.largest) <= math.log(alpha)
+        found["pair"] += nuisance.two_bounds_log_p_value(counts, claim.largest) <= math.log(alpha)
         found["Berger-Boos"] += region is not None and beyond and region.log_p_value(claim.largest) <= math.log(alpha)
         found["betting"] += process.rejects(alpha)
     return {name: value / simulations for name, value in found.items()}
@@ -122,16 +121,16 @@ def _early(epsilon, p1, p2, share, total, simulations, rng) -> tuple[float, floa
     convicted, used = 0, 0
     for _ in range(simulations):
         search = Counts(int(rng.binomial(300_000, p1)), int(rng.binomial(300_000, p2)), 300_000, 300_000)
-        process = start(PureDP(epsilon), search, share)
+        process = claim_test(PureDP(epsilon)).start(search, share)
         for size in batches(total):
             n_x = int(rng.binomial(size, share))
             x, y = int(rng.binomial(n_x, p1)), int(rng.binomial(size - n_x, p2))
             process = process.update(Counts(x, y, n_x, size - n_x, share))
             if process.rejects(early_alpha(ALPHA)):
                 break
-        fixed = allocation.log_p_value(process.counts, epsilon)
+        fixed = allocation.log_p_value(process.hits, epsilon)
         convicted += log_p_at_the_end(process, fixed) <= math.log(ALPHA)
-        used += process.counts.n_x + process.counts.n_y
+        used += process.hits.runs
     return convicted / simulations, used / simulations
 
 

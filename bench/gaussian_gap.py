@@ -18,8 +18,8 @@ import numpy as np
 from scipy import optimize, special
 
 from refutedp import ONE_DIFFERS, Verdict, check
-from refutedp.hypothesis.claim_scoring import share_for
-from refutedp.hypothesis.claim_test import choose_tangent, log_p_value
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.scoring import share_for
 from refutedp.mechanisms.gaussian_noise import analytic_sigma
 from refutedp.model.claims import ApproxDP, Claim
 from refutedp.model.records import Counts
@@ -82,7 +82,7 @@ def best_half_line(claim: ApproxDP, sigma: float) -> tuple[float, float, float, 
         p1, p2 = float(special.ndtr((1 - threshold) / sigma)), float(special.ndtr(-threshold / sigma))
         if p1 <= claim.largest(p2):
             continue
-        share = share_for(choose_tangent(claim, p1, p2), p1, p2)
+        share = share_for(claim_test(claim).line(p1, p2), p1, p2)
         least = math.log(1 / ALPHA) / divergence(claim, p1, p2, share)
         if least < best[3]:
             best = (p1, p2, share, least)
@@ -103,14 +103,15 @@ def divergence(claim: Claim, p1: float, p2: float, share: float) -> float:
 def runs_needed(claim: ApproxDP, p1: float, p2: float, share: float, least: float, simulations: int) -> float:
     """Runs at which half the simulated confirmations convict, by bisection."""
     low, high = 0.4 * least, 3 * least
-    line = choose_tangent(claim, p1, p2, share)
+    test = claim_test(claim)
+    line = test.line(p1, p2, share)
     while high / low > 1.05:
         runs = math.sqrt(low * high)
         rng = np.random.default_rng(11)
         n_x = rng.binomial(round(runs), share, simulations)
         x, y = rng.binomial(n_x, p1), rng.binomial(round(runs) - n_x, p2)
         convicted = sum(
-            log_p_value(Counts(int(a), int(b), int(n), round(runs) - int(n), share), claim, line) <= math.log(ALPHA)
+            test.log_p_value(Counts(int(a), int(b), int(n), round(runs) - int(n), share), line) <= math.log(ALPHA)
             for n, a, b in zip(n_x, x, y, strict=True)
         )
         low, high = (low, runs) if convicted >= simulations / 2 else (runs, high)

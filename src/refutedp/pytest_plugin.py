@@ -17,7 +17,6 @@ from refutedp.api.assert_private import PrivacyViolation, assert_private
 from refutedp.api.check import CheckKeywords
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.claims import PureDP
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.origin import short_path
 from refutedp.report.facts import own_bound
@@ -84,7 +83,7 @@ def summary_line(nodeid: str, result: Result) -> str:
         Verdict.NOT_FOUND: "none found",
     }[result.verdict]
     claim = result.claim
-    claimed = f"ε = {claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
+    claimed = str(claim) if claim.pure_epsilon is None else f"ε = {claim.pure_epsilon:g}"
     start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed {claimed}"
     if result.evidence is None:
         return f"{start}, every run gave the same output"

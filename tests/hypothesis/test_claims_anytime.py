@@ -8,20 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from refutedp.hypothesis.betting.anytime import (
-    SPENT,
+from refutedp.hypothesis.betting.anytime import SPENT, batches, early_alpha, log_p_any_time, log_p_at_the_end
+from refutedp.hypothesis.betting.counted import (
     LineProcess,
+    Prior,
     RatioProcess,
-    batches,
-    early_alpha,
-    log_p_any_time,
-    log_p_at_the_end,
-    runs_to_convict,
-    start,
+    bets_for,
+    log_mixture,
+    lower_bound,
+    prior_for,
 )
-from refutedp.hypothesis.betting.mixture import Prior, log_mixture, lower_bound, prior_for
-from refutedp.hypothesis.betting.stakes import bets_for
-from refutedp.hypothesis.betting.stopped import certify_stopped
+from refutedp.hypothesis.certify import Certified
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests import allocation
 from refutedp.model.claims import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, Tangent
 from refutedp.model.records import Counts
@@ -45,7 +43,7 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(claim, p2):
     share, alpha, simulations = 0.4, 0.1, 400
     p1 = claim.largest(p2)
     search = Counts(round(min(1.3 * p1, 0.99) * 10_000), round(p2 * 10_000), 10_000, 10_000)
-    begin = start(claim, search, share)
+    begin = claim_test(claim).start(search, share)
     rng = np.random.default_rng([int(100 * p2), 7])
     alarms = sum(
         any(now.rejects(alpha) for now in path(begin, p1, p2, share, 5_000, rng)) for _ in range(simulations)
@@ -91,7 +89,7 @@ def test_the_bound_is_where_the_e_process_crosses(x, y, alpha):
 
 
 def test_bound_and_test_agree_for_ratios():
-    begin = start(PureDP(0.5), Counts(300, 100, 1000, 1000), 0.4)
+    begin = claim_test(PureDP(0.5)).start(Counts(300, 100, 1000, 1000), 0.4)
     for x in range(100, 400, 20):
         now = begin.update(Counts(x, 150, 1000, 1500, 0.4))
         assert (now.epsilon_lower_bound(0.999) > 0.5) == (now.log_e > math.log(1000))
@@ -99,7 +97,7 @@ def test_bound_and_test_agree_for_ratios():
 
 def test_bounds_hold_at_every_stop_at_once():
     truth, p2, share, alpha, simulations = 1.0, 0.05, 0.4, 0.1, 300
-    begin = start(PureDP(0.5), Counts(1400, 500, 10_000, 10_000), share)
+    begin = claim_test(PureDP(0.5)).start(Counts(1400, 500, 10_000, 10_000), share)
     rng = np.random.default_rng(4)
     wrong = sum(
         any(
@@ -114,28 +112,33 @@ def test_bounds_hold_at_every_stop_at_once():
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 def test_a_stopped_bound_is_not_below_the_rejected_claim(claim):
     search = Counts(5000, 300, 10_000, 10_000)
-    now = start(claim, search, 0.5).update(Counts(500, 30, 1000, 1000))
+    now = claim_test(claim).start(search, 0.5).update(Counts(500, 30, 1000, 1000))
     assert now.rejects(0.001)
-    found = certify_stopped(now, 0.999, claim, search)
-    own = {"PureDP": "epsilon", "ApproxDP": "epsilon", "ZCDP": "rho", "RenyiDP": "renyi", "GaussianDP": "mu"}
-    name = own[type(claim).__name__]
-    assert getattr(found, name) >= getattr(claim, "epsilon" if name == "renyi" else name)
-    for value in (found.epsilon, found.delta, found.rho, found.mu, found.renyi):
-        assert 0 <= value < math.inf
+    found = claim_test(claim).bounds_when_stopped(now, 0.999, search)
+    assert getattr(claim, claim.parameter) <= found.own < math.inf
+    assert 0 <= found.epsilon < math.inf
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 def test_no_hits_are_no_evidence(claim):
     search = Counts(50, 0, 1000, 1000)
-    now = start(claim, search, 0.5).update(Counts(0, 0, 500, 500))
+    now = claim_test(claim).start(search, 0.5).update(Counts(0, 0, 500, 500))
     assert not now.rejects(0.05)
-    assert certify_stopped(now, 0.95, claim, search).epsilon == 0.0
+    assert claim_test(claim).bounds_when_stopped(now, 0.95, search) == Certified(0.0, 0.0)
+
+
+def runs_to_convict(process, share, p1, p2, alpha, total, seed):
+    """How many runs until the e-process convicts in one simulation at these true rates; `total` + 1 if never."""
+    for now in path(process, p1, p2, share, total, np.random.default_rng(seed)):
+        if now.rejects(alpha):
+            return now.hits.runs
+    return total + 1
 
 
 def test_a_blatant_bug_is_convicted_within_two_thousand_runs():
     search = Counts(30_000, 0, 100_000, 100_000)
     for claim in (PureDP(0.5), ApproxDP(1.0, 1e-5)):
-        begin = start(claim, search, 0.3)
+        begin = claim_test(claim).start(search, 0.3)
         runs = [runs_to_convict(begin, 0.3, 0.3, 0.001, early_alpha(0.001), 100_000, seed) for seed in range(20)]
         assert np.median(runs) < 2000
 
@@ -152,20 +155,21 @@ def test_borderline_cases_cost_at_most_a_quarter_more():
         counts = Counts(int(rng.binomial(n_x, p1)), int(rng.binomial(runs - n_x, p2)), n_x, runs - n_x, share)
         fixed += allocation.log_p_value(counts, epsilon) <= math.log(alpha)
         search = Counts(int(rng.binomial(10**5, p1)), int(rng.binomial(10**5, p2)), 10**5, 10**5)
-        begin = start(PureDP(epsilon), search, share)
+        begin = claim_test(PureDP(epsilon)).start(search, share)
         for now in path(begin, p1, p2, share, round(1.25 * runs), rng):
             if now.rejects(early_alpha(alpha)):
                 break
-        early += log_p_at_the_end(now, allocation.log_p_value(now.counts, epsilon)) <= math.log(alpha)
+        early += log_p_at_the_end(now, allocation.log_p_value(now.hits, epsilon)) <= math.log(alpha)
     assert 100 < fixed < 195
     assert early >= fixed
 
 
 def test_the_p_values_spend_alpha_once():
-    process = RatioProcess(0.5, prior_for(1.0, 0.1, 0.5), Counts(0, 0, 0, 0), log_peak=5.0)
+    process = RatioProcess(epsilon=0.5, prior=prior_for(1.0, 0.1, 0.5), hits=Counts(0, 0, 0, 0), log_peak=5.0)
     assert log_p_any_time(process) == pytest.approx(-5.0 - math.log(SPENT))
     assert log_p_at_the_end(process, -9.0) == pytest.approx(-9.0 - math.log(1 - SPENT))
-    assert math.exp(log_p_any_time(LineProcess(bets_for(Tangent(2.0, 0.1), 0.5, 0.1, 0.5), Counts(0, 0, 0, 0)))) == 1
+    bets = bets_for(Tangent(2.0, 0.1), 0.5, 0.1, 0.5)
+    assert math.exp(log_p_any_time(LineProcess(bets=bets, hits=Counts(0, 0, 0, 0)))) == 1
 
 
 @given(st.integers(1, 10**7))

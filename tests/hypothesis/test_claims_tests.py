@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from refutedp.hypothesis.certify import bound_of, certify, confidence_region, deltas_at
-from refutedp.hypothesis.claim_scoring import scorer_for, share_for, signed_root
-from refutedp.hypothesis.claim_test import choose_tangent, log_p_value, search_rates
+from refutedp.hypothesis.certify import confidence_region, deltas_at
+from refutedp.hypothesis.claim_test import claim_test, search_rates
+from refutedp.hypothesis.scoring import share_for, signed_root
 from refutedp.hypothesis.tests import line as nuisance
-from refutedp.hypothesis.tests import two_bounds as pair
 from refutedp.hypothesis.tests.likelihood import critical, statistic
 from refutedp.model.claims import FDP, ZCDP, ApproxDP, GaussianDP, Lines, PureDP, RenyiDP, Tangent
 from refutedp.model.records import Counts
@@ -111,9 +110,9 @@ def test_the_pair_rejects_exactly_when_two_clopper_pearson_bounds_do(counts, lin
     def largest(u):
         return np.minimum(line.slope * u + line.intercept, 1.0)
 
-    p = math.exp(pair.log_p_value(counts, largest))
+    p = math.exp(nuisance.two_bounds_log_p_value(counts, largest))
     for alpha in (0.2, 0.01):
-        front = pair.frontier(counts, alpha)
+        front = nuisance.two_bounds_frontier(counts, alpha)
         rejected = front.p1[0] > float(largest(front.high)[0])
         if abs(p - alpha) > 1e-6:
             assert rejected == (p < alpha)
@@ -130,10 +129,11 @@ def border(claim, p2, runs, share, simulations, seed):
 @pytest.mark.parametrize("p2", [0.002, 0.1])
 def test_false_alarms_on_the_border_are_at_most_alpha(claim, p2):
     simulations, runs, share, alpha = 120, 4000, 0.4, 0.05
-    tangent = choose_tangent(claim, min(1.2 * claim.largest(p2), 0.99), p2, share)
+    test = claim_test(claim)
+    tangent = test.line(min(1.2 * claim.largest(p2), 0.99), p2, share)
     n_x, x, y = border(claim, p2, runs, share, simulations, [5, int(1e4 * p2)])
     alarms = sum(
-        log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), claim, tangent) <= math.log(alpha)
+        test.log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), tangent) <= math.log(alpha)
         for n, a, b in zip(n_x, x, y, strict=True)
     )
     # More than this has probability below 1e-6 if each alarm has probability alpha.
@@ -144,14 +144,13 @@ def test_false_alarms_on_the_border_are_at_most_alpha(claim, p2):
 def test_certified_bounds_cover_the_truth(claim):
     """The real rates lie on the border of the claim, so its own parameter is the truth of the event."""
     simulations, runs, p2, alpha = 20, 20_000, 0.03, 0.1
-    tangent = choose_tangent(claim, claim.largest(p2), p2)
+    tangent = claim_test(claim).line(claim.largest(p2), p2)
     n_x, x, y = border(claim, p2, runs, 0.5, simulations, 11)
-    own = {"ApproxDP": "epsilon", "GaussianDP": "mu", "ZCDP": "rho"}[type(claim).__name__]
-    parameter = getattr(claim, own)
+    parameter = getattr(claim, claim.parameter)
     wrong, close = 0, 0
     for n, a, b in zip(n_x, x, y, strict=True):
         counts = Counts(int(a), int(b), int(n), int(runs - n))
-        bound = bound_of(certify(counts, 1 - alpha, claim, tangent), claim)[1]
+        bound = claim_test(claim).bounds(counts, 1 - alpha, tangent).own
         wrong += bound > parameter
         close += bound > 0.4 * parameter
     assert wrong <= stats.binom.isf(1e-6, simulations, alpha)
@@ -160,11 +159,12 @@ def test_certified_bounds_cover_the_truth(claim):
 
 def test_the_bound_passes_the_claim_where_the_test_rejects():
     claim = ApproxDP(1.0, 1e-3)
-    tangent = choose_tangent(claim, 0.035, 0.01)
+    test = claim_test(claim)
+    tangent = test.line(0.035, 0.01)
     for x in range(2900, 3400, 100):
         counts = Counts(x, 1000, 100_000, 100_000)
-        p = log_p_value(counts, claim, tangent)
-        bound = certify(counts, 0.999, claim, tangent).epsilon
+        p = test.log_p_value(counts, tangent)
+        bound = test.bounds(counts, 0.999, tangent).epsilon
         assert (bound > 1.0) == (p <= math.log(0.001)) or abs(bound - 1) < 1e-3
 
 
@@ -177,29 +177,34 @@ def test_the_bound_passes_the_claim_where_the_test_rejects():
     ],
 )
 def test_with_no_hits_on_a_side_everything_is_finite(claim, counts):
-    found = certify(counts, 0.999, claim)
-    for name in ("epsilon", "delta", "rho", "mu", "renyi"):
-        assert 0 <= getattr(found, name) < math.inf
-    assert found.delta < 1
-    assert -math.inf < log_p_value(counts, claim) <= 0
+    found = claim_test(claim).bounds(counts, 0.999)
+    (delta,) = deltas_at(confidence_region(counts, 0.999, claim.tangent_at(0.01)), [1.0])
+    # A ratio's own bound is cut off at zero; its epsilon is told as it is.
+    assert found.epsilon < math.inf
+    assert 0 <= found.own < math.inf
+    assert 0 <= delta < 1
+    assert -math.inf < claim_test(claim).log_p_value(counts) <= 0
     if counts.x == 500 and counts.y == 0:
         assert found.epsilon > 3.5
     if counts.x <= counts.y:
-        assert found.epsilon == found.delta == found.rho == 0
+        assert found.epsilon <= 0
+        assert found.own == delta == 0
 
 
 def test_the_certified_curve_falls_and_agrees_with_the_bounds():
     counts, claim = Counts(3000, 200, 10_000, 10_000), ApproxDP(1.0, 1e-3)
-    front = confidence_region(counts, 0.99, claim)
+    front = confidence_region(counts, 0.99, claim.tangent_at(0.01))
     curve = deltas_at(front, np.linspace(0, 4, 30))
     assert np.all(np.diff(curve) <= 0)
     assert curve[0] > 0.22
-    assert deltas_at(front, [1.0])[0] == pytest.approx(certify(counts, 0.99, claim).delta)
+    assert deltas_at(front, [claim_test(claim).bounds(counts, 0.99).epsilon])[0] == pytest.approx(claim.delta)
 
 
 def test_deep_p_values_keep_their_size_and_order():
     claim = ApproxDP(1.0, 1e-3)
-    values = [log_p_value(Counts(x, 100, 500_000, 500_000), claim) for x in (2_000, 20_000, 200_000, 450_000)]
+    values = [
+        claim_test(claim).log_p_value(Counts(x, 100, 500_000, 500_000)) for x in (2_000, 20_000, 200_000, 450_000)
+    ]
     assert values == sorted(values, reverse=True)
     assert math.isfinite(values[-1])
     assert values[-1] < -100_000
@@ -209,7 +214,7 @@ def test_deep_p_values_keep_their_size_and_order():
 def test_a_chosen_tangent_is_implied_by_the_claim(claim):
     rates = 1 / (1 + np.exp(-np.linspace(-15, 6, 50)))
     for p1, p2 in ((0.3, 0.01), (0.9, 0.5), (1e-4, 0.0), (1.0, 0.2)):
-        line = choose_tangent(claim, p1, p2)
+        line = claim_test(claim).line(p1, p2)
         assert np.all(line.slope * rates + line.intercept >= claim.largest(rates) * (1 - 1e-9))
 
 
@@ -217,7 +222,7 @@ def test_a_chosen_tangent_is_implied_by_the_claim(claim):
 def test_rough_scores_rank_like_exact_ones(claim):
     rng = np.random.default_rng(0)
     x, y = rng.integers(500, 9000, 300), rng.integers(300, 5000, 300)
-    scorer = scorer_for(claim, 10_000)
+    scorer = claim_test(claim).scorer(10_000)
     exact, rough = scorer.exact(x, y, 1e-4), scorer.rough(x, y, 1e-4)
     near = np.abs(exact) < 0.5
     assert stats.spearmanr(exact, rough).statistic > 0.97
@@ -228,7 +233,7 @@ def test_scores_above_the_threshold_are_beyond_doubt():
     """On the border a score above zero at level 0.01 is about as rare as that."""
     claim = GaussianDP(0.7)
     n, x, y = 10_000, *(np.random.default_rng(3).binomial(10_000, p, 4000) for p in (claim.largest(0.05), 0.05))
-    scores = scorer_for(claim, n).exact(x, y, 0.01)
+    scores = claim_test(claim).scorer(n).exact(x, y, 0.01)
     assert np.mean(scores > 0) < 0.02
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from refutedp.hypothesis.betting.anytime import batches
+from refutedp.hypothesis.claim_test import epsilon_lower_bound
 from refutedp.hypothesis.power import POWER, detectable_epsilon
-from refutedp.hypothesis.tests import allocation, ratio
-from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.tests import allocation, paired
 from refutedp.hypothesis.tests.paired import GAMMA, PairedProcess, Stakes, stakes_for
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Counts
@@ -200,7 +200,7 @@ SEVERAL = [
 @pytest.mark.parametrize("confidence", [0.95, 0.999, 1 - 1e-9])
 def test_the_bound_is_where_the_p_value_crosses(counts, confidence):
     bound = paired.epsilon_lower_bound(counts, confidence)
-    assert bound == ratio.epsilon_lower_bound(counts, confidence)
+    assert bound == epsilon_lower_bound(counts, confidence)
     needed, accuracy = math.log(1 - confidence), paired._CLOSE * paired._spread(counts)
     assert paired.log_p_value(counts, bound) <= needed
     # Ten times the accuracy further on, p is above. As a normal p-value it has grown by the hazard, z + 1/z at most,
@@ -301,7 +301,7 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(epsilon, p2, toget
     rates = joint(math.exp(epsilon) * p2, p2, together)
     # The bets are on a violation: d1 alone is in the event a third more often than on the border.
     search = counts_of(*(round(40_000 * rate) for rate in (1.3 * rates[0], rates[1], rates[2])), 10**6)
-    begin = PairedProcess(epsilon, stakes_for(search, epsilon), NONE)
+    begin = PairedProcess(epsilon=epsilon, stakes=stakes_for(search, epsilon), hits=NONE)
     rng = np.random.default_rng([round(10 * epsilon), round(1e4 * p2), round(10 * together), 1])
     found = 0
     for _ in range(simulations):
@@ -320,17 +320,18 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(epsilon, p2, toget
 @given(paired_counts(most=300), st.floats(0.05, 2), st.sampled_from([0.1, 0.01, 1e-4]))
 @settings(max_examples=100, deadline=None)
 def test_the_bound_exceeds_the_claim_when_the_process_convicts(counts, epsilon, alpha):
-    process = PairedProcess(epsilon, stakes_for(Counts(300, 100, 1000, 1000, both=90), epsilon), NONE).update(counts)
+    stakes = stakes_for(Counts(300, 100, 1000, 1000, both=90), epsilon)
+    process = PairedProcess(epsilon=epsilon, stakes=stakes, hits=NONE).update(counts)
     if abs(process.log_e + math.log(alpha)) > 1e-6:
         assert (process.epsilon_lower_bound(1 - alpha) > epsilon) == (process.log_e >= -math.log(alpha))
 
 
 def test_batches_of_any_size_give_the_same_evidence():
-    begin = PairedProcess(0.5, stakes_for(Counts(300, 100, 1000, 1000, both=90), 0.5), NONE)
+    begin = PairedProcess(epsilon=0.5, stakes=stakes_for(Counts(300, 100, 1000, 1000, both=90), 0.5), hits=NONE)
     parts = [Counts(20, 9, 50, 50, both=9), Counts(40, 11, 80, 80, both=5), Counts(0, 3, 10, 10, both=0)]
     after = functools.reduce(PairedProcess.update, parts, begin)
-    assert after.counts == Counts(60, 23, 140, 140, both=14)
-    assert after.log_e == pytest.approx(begin.update(after.counts).log_e)
+    assert after.hits == Counts(60, 23, 140, 140, both=14)
+    assert after.log_e == pytest.approx(begin.update(after.hits).log_e)
     assert after.log_peak > after.log_e
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refutedp.hypothesis.betting.unpaired_bets import best_stake, log_wealths, start_unpaired
+from refutedp.hypothesis.betting.weighted import best_stake, start_unpaired, unpaired_log_wealths
 from refutedp.model.claims import Tangent
-from refutedp.model.importance_unpaired import UnpairedHits, no_runs, weigh_first, weigh_second
+from refutedp.model.importance import UnpairedHits, no_runs, weigh_first, weigh_second
 from tests.hypothesis.test_weighted import assert_hardly_ever_rejects, assert_rejects_and_bounds
 
 STAKES = ((0.1, 0.99), (0.5, 0.5), (0.98, 0.9), (1.0, 0.01))
@@ -48,7 +48,7 @@ def test_no_bet_is_worth_more_than_one_where_the_claim_holds(world, slope, share
         one = weigh_first(distribution[k : k + 1] / mixed[k], first[k : k + 1], plain)
         other = weigh_second(distribution[k : k + 1] / second_plan[k], second[k : k + 1], plain)
         for hits, chance in ((one, share * mixed[k]), (other, (1 - share) * second_plan[k])):
-            wealth = log_wealths(hits, line, share, STAKES)
+            wealth = unpaired_log_wealths(hits, line, share, STAKES)
             assert np.isfinite(wealth).all()
             worth += chance * np.exp(wealth)
     assert (worth <= 1 + 1e-9).all()
@@ -104,7 +104,7 @@ def test_the_best_stake_grows_as_fast_as_it_says():
     first, second = (sample(rng, 50_000, ratio=1.7, share=part) for part in (1 - 1e-12, 1e-12))
     grown, share, stake = best_stake(first, second, line)
     fresh = sample(rng, 400_000, ratio=1.7, share=share)
-    (wealth,) = log_wealths(fresh, line, share, (stake,))
+    (wealth,) = unpaired_log_wealths(fresh, line, share, (stake,))
     assert wealth / fresh.runs == pytest.approx(grown, rel=0.2)
 
 

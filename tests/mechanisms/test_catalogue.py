@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from refutedp.events.ranking import search_events
-from refutedp.hypothesis.claim_scoring import scorer_for, share_for
-from refutedp.hypothesis.claim_test import choose_tangent, log_p_value, search_rates
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.inputs.patterns import pairs_for
 from refutedp.mechanisms.catalogue import MORE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
@@ -32,7 +31,8 @@ def pairs_of(claimed):
 
 def refute(claimed, seed):
     """log p-value of the event that a small search chose, on fresh runs."""
-    scorer = scorer_for(claimed.claim, SEARCH)
+    test = claim_test(claimed.claim)
+    scorer = test.scorer(SEARCH)
     pairs = pairs_of(claimed)
     best = None
     for number, (d1, d2) in enumerate(pairs):
@@ -43,13 +43,12 @@ def refute(claimed, seed):
     if best is None:
         return 0.0
     scored, (likelier, other) = best
-    p1, p2 = search_rates(Counts(scored.x, scored.y, SEARCH, SEARCH))
-    tangent = choose_tangent(claimed.claim, p1, p2)
-    share = share_for(tangent, p1, p2)
+    search = Counts(scored.x, scored.y, SEARCH, SEARCH)
+    tangent, share = test.tangent_and_share(search, scored.score, "allocation")
     n_x = int(np.random.default_rng([seed, 99]).binomial(CONFIRM, share))
     x = count_hits(scored.event, sample(claimed, likelier, n_x, [seed, 100]))
     y = count_hits(scored.event, sample(claimed, other, CONFIRM - n_x, [seed, 101]))
-    return log_p_value(Counts(x, y, n_x, CONFIRM - n_x, share), claimed.claim, tangent)
+    return test.log_p_value(Counts(x, y, n_x, CONFIRM - n_x, share), tangent)
 
 
 @pytest.mark.parametrize("claimed", MORE, ids=IDS)

@@ -20,8 +20,6 @@ from refutedp.model.claims import (
     RenyiDP,
     claim_from_dict,
     gaussian_composition,
-    smallest_renyi,
-    smallest_rho,
 )
 from refutedp.model.errors import UsageError
 
@@ -89,7 +87,7 @@ def test_a_renyi_claim_permits_exactly_the_coins_within_its_divergence(p2, alpha
 
     def worst(p):
         pair = np.array([p]), np.array([p2])
-        return float(smallest_renyi(*pair, alpha)[0])
+        return float(RenyiDP(alpha, 1.0).least(*pair)[0])
 
     assert worst(p1 * (1 - 1e-6)) <= epsilon * (1 + 1e-9)
     if p1 < 1 - 1e-9:
@@ -167,9 +165,9 @@ def test_gaussian_delta_is_the_integral_of_the_densities():
 def test_the_least_parameter_that_permits_a_point_is_found():
     p2 = np.array([1e-5, 0.01, 0.3])
     for rho in (0.05, 1.0):
-        assert smallest_rho(ZCDP(rho).largest(p2), p2) == pytest.approx(rho, rel=1e-3)
-    assert smallest_renyi(RenyiDP(5, 0.7).largest(p2), p2, 5) == pytest.approx(0.7, rel=1e-6)
-    assert smallest_rho(p2, p2) == pytest.approx(0, abs=1e-9)
+        assert ZCDP(1.0).least(ZCDP(rho).largest(p2), p2) == pytest.approx(rho, rel=1e-3)
+    assert RenyiDP(5, 1.0).least(RenyiDP(5, 0.7).largest(p2), p2) == pytest.approx(0.7, rel=1e-6)
+    assert ZCDP(1.0).least(p2, p2) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
@@ -236,3 +234,40 @@ def test_a_profile_object_is_enough():
     claim = FDP.from_pld(Distribution(), "unit Gaussian")
     assert claim.largest(0.01) == pytest.approx(GaussianDP(1.0).largest(0.01), rel=0.01)
     assert np.all(claim.largest(RATES) >= GaussianDP(1.0).largest(RATES) * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_ever_weaker_claims_start_with_the_claim_and_permit_more(claim):
+    ladder = list(claim.weaker())
+    if not claim.parameter:
+        assert not ladder
+        return
+    assert ladder[0] == (getattr(claim, claim.parameter), claim)
+    permitted = np.array([weaker.largest(RATES) for _, weaker in ladder[:5]])
+    assert np.all(np.diff(permitted, axis=0) >= -1e-9)
+    assert all(getattr(weaker, claim.parameter) == value for value, weaker in ladder)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_the_least_parameter_that_permits_the_border_is_the_claims_own(claim):
+    if claim.parameter:
+        rates = np.array([0.01, 0.2])
+        assert claim.least(claim.largest(rates), rates) == pytest.approx(getattr(claim, claim.parameter), rel=1e-3)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_the_command_line_states_the_claim(claim):
+    words = claim.on_command_line()
+    given = {name[2:]: value for name, value in zip(words[::2], words[1::2], strict=True)}
+    assert set(given) == set(claim.options)
+    if claim.options:
+        numbers = {name: value if name == "renyi" else float(value) for name, value in given.items()}
+        assert type(claim).from_options(**numbers) == claim
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_a_quick_upper_curve_is_never_below_the_bound_and_near_it(claim):
+    rates = np.linspace(0.02, 0.1, 50)
+    exact, quick = claim.largest(rates), claim.upper_curve(0.02, 0.1)(rates)
+    assert np.all(quick >= exact * (1 - 1e-9))
+    assert np.all(quick <= exact * 1.01)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refutedp import ONE_DIFFERS, ZCDP, ApproxDP, GaussianDP, RenyiDP, Verdict, check, load, replay
+from refutedp import ONE_DIFFERS, ZCDP, ApproxDP, GaussianDP, RenyiDP, Verdict, check, load, recheck, replay
 
 SMALL = {"search_runs": 3000, "confirm_runs": 20_000, "adjacency": ONE_DIFFERS, "lengths": (1,)}
 
@@ -54,3 +54,17 @@ def test_the_claims_numbers_reach_the_mechanism():
 
     check(takes_all, ApproxDP(1.0, 1e-3), lift=False, **{**SMALL, "search_runs": 100, "confirm_runs": 100})
     assert seen == {"epsilon": 1.0, "delta": 1e-3}
+
+
+def seldom_tells(queries, rng):
+    return queries[0] * (rng.random() < 0.05)
+
+
+@pytest.mark.parametrize("tangent", [None, (2.718281828, 0.1)])
+def test_paired_runs_are_no_test_of_a_claim_with_a_delta(tangent):
+    """The pairs refute a ratio of e, which is not what was claimed."""
+    event = {"event": "interval", "of": {"feature": "value", "path": []}, "low": 1.0, "high": None}
+    known = {"d1": [1.0], "d2": [0.0], "event": event, "tangent": tangent}
+    found = recheck(seldom_tells, claim=ApproxDP(1.0, 0.1), confirmation="paired", confirm_runs=5000, **known)
+    assert found.evidence.counts.x > 100
+    assert found.verdict is Verdict.NOT_FOUND

@@ -9,16 +9,8 @@ from typing import Any, Unpack
 from refutedp.api.check import CheckKeywords, check
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.adjacency import ADD_REMOVE, REPLACE
-from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
+from refutedp.model.claims import Claim
 
-CLAIM_OPTIONS: dict[type, str] = {
-    PureDP: "--epsilon {0.epsilon:g}",
-    ApproxDP: "--epsilon {0.epsilon:g} --delta {0.delta:g}",
-    ZCDP: "--rho {0.rho:g}",
-    GaussianDP: "--mu {0.mu:g}",
-    RenyiDP: "--renyi {0.alpha:g}:{0.epsilon:g}",
-}
-"""How each claim is stated on the command line; a trade-off function cannot be."""
 _RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
 
 
@@ -62,13 +54,13 @@ def _check_command(result: Result) -> str | None:
     """Without a saved file, the command that finds the same result again."""
     reference = None if result.origin is None else result.origin.reference
     evidence = result.evidence
-    stated = CLAIM_OPTIONS.get(type(result.claim))
-    if reference is None or evidence is None or stated is None:
+    stated = result.claim.on_command_line()
+    if reference is None or evidence is None or not stated:
         return None
     pair = evidence.pair
     if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
         return None  # arrays and frames have no form on the command line
-    words = ["refutedp", "check", reference, *stated.format(result.claim).split()]
+    words = ["refutedp", "check", reference, *stated]
     words += _RECORD_ADJACENCIES.get(result.adjacency, [])
     words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]
     words += [word for name, value in pair.arguments.items() for word in ("--arg", f"{name}={value!r}")]

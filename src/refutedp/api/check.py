@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -12,14 +11,12 @@ from refutedp.api.progress import reporting
 from refutedp.detector.detect import detect, tell_other_adjacency
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
-from refutedp.hypothesis.claim_test import is_ratio, log_p_value
-from refutedp.hypothesis.power import can_ever_convict
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adapted import own_of
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import describe
-from refutedp.model.records import Counts
 from refutedp.model.settings import Options, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
@@ -88,9 +85,9 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
     if claim is None:
         return PureDP(epsilon)
     if not isinstance(claim, Claim):
+        *kinds, last = Claim.kinds
         raise UsageError(
-            f"claim={claim!r} is not a claim: use PureDP, ApproxDP, ZCDP, RenyiDP, GaussianDP or FDP, "
-            "or epsilon=0.5 for short"
+            f"claim={claim!r} is not a claim: use {', '.join(kinds)} or {last}, or epsilon=0.5 for short"
         )
     if epsilon is not None and epsilon != getattr(claim, "epsilon", None):
         raise UsageError(f"epsilon={epsilon!r} contradicts claim={claim!r}: give one of the two")
@@ -100,10 +97,10 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
 def _require_enough(claim: Claim, settings: Settings) -> None:
     """Refuse a budget that could convict nobody, and name the least that could."""
 
+    test = claim_test(claim)
+
     def enough(runs: int) -> bool:
-        if is_ratio(claim):
-            return can_ever_convict(runs, runs, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
-        return log_p_value(Counts(runs, 0, runs, runs), claim) <= math.log(settings.significance)
+        return test.could_convict(runs, settings.significance)
 
     n = settings.confirm_runs
     if enough(n):
@@ -112,7 +109,7 @@ def _require_enough(claim: Claim, settings: Settings) -> None:
     if most is None:
         raise UsageError(f"no number of runs can refute {claim} by a single event: its bound is never exceeded")
     least = bisect.bisect_left(range(most), True, lo=most // 2, key=enough)
-    told = f"epsilon={claim.epsilon:g}" if isinstance(claim, PureDP) else str(claim)
+    told = str(claim) if claim.pure_epsilon is None else f"epsilon={claim.pure_epsilon:g}"
     raise UsageError(
         f"confirm_runs={n} can never convict {told} at significance={settings.significance:g}, "
         f"even if every run agreed: use at least {least}"

@@ -13,7 +13,7 @@ from refutedp.api.load import load_mechanism
 from refutedp.api.progress import reporting
 from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
-from refutedp.detector.confirmations import Paired, confirmation_of, named
+from refutedp.detector.confirmations import confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
 from refutedp.detector.plan import planned
@@ -21,7 +21,7 @@ from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
 from refutedp.detector.verdict import detectable, verdict_of
-from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
+from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, PureDP, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism, describe
@@ -104,7 +104,7 @@ def recheck(
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
     pair = Pair(d1, d2, "given", arguments)
-    pairs = chosen.paired and chosen.method != "fisher" and is_ratio(agreed)
+    pairs = chosen.paired and chosen.method != "fisher" and claim_test(agreed).takes_pairs
     name = confirmation or ("paired" if pairs else "allocation")
     none = Counts(0, 0, 0, 0, both=0 if name == "paired" else None)
     found = event_from_builtins(event)
@@ -167,7 +167,7 @@ def _once(
     runner, refusal = samplers.of(candidate.pair, child(settings.seed, PROOF_STREAM))
     other = 2 * TRIAL_RUNS + samplers.calls
     candidate, looked = _aimed(runner, candidate, claim, settings)
-    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, settings)
+    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, claim, settings)
     evidence = confirm(runner, candidate, claim, settings, report)
     confirm_runs = evidence.counts.n_x + evidence.counts.n_y
     try:
@@ -193,18 +193,20 @@ def _once(
 
 def _aimed(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
     """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
-    if candidate.tangent is not None or is_ratio(claim):
+    test = claim_test(claim)
+    if candidate.tangent is not None or not test.carries_tangent:
         return candidate, 0
     (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
-    line = choose_tangent(claim, *search_rates(counts), candidate.confirmation.share)
+    line = test.line(*search_rates(counts), candidate.confirmation.share)
     return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
-def _as_asked(candidate: Candidate, runner: Sampler, settings: Settings) -> Candidate:
-    """Paired runs only where the settings, which may be new ones, and the mechanism allow them."""
+def _as_asked(candidate: Candidate, runner: Sampler, claim: Claim, settings: Settings) -> Candidate:
+    """Paired runs only where the claim, the settings, which may be new ones, and the mechanism allow them."""
     allowed = settings.paired and settings.method != "fisher" and runner.shares_noise
+    allowed = allowed and claim_test(claim).takes_pairs
     strategy = confirmation_of(candidate)
-    if allowed or not isinstance(strategy, Paired):
+    if allowed or not strategy.needs_pairs:
         return candidate
     return replace(candidate, confirmation=strategy.by_plain_calls())
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from refutedp.api.progress import reporting
 from refutedp.detector.confirm import count_fresh
-from refutedp.detector.confirmations import weigh
+from refutedp.detector.confirmations import judge
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import distrust_note
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Point, Sweep
-from refutedp.hypothesis.claim_scoring import RatioClaimScorer
-from refutedp.hypothesis.tests import ratio
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import PureDP, positive_number
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import describe
 from refutedp.model.origin import origin_of
+from refutedp.model.records import Evidence
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
@@ -99,7 +99,8 @@ def _curves(
         prepared = Prepared(replace(request, claim=claim), settings, report)
         inputs_tried = tuple((one.pair.category, one.length) for one in prepared.samplers)
         known = promising.get(inputs_tried, frozenset())
-        found = search(prepared, claim, RatioClaimScorer(claim.epsilon), settings, report, known, noise)
+        scorer = claim_test(claim).scorer(settings.search_runs)
+        found = search(prepared, claim, scorer, settings, report, known, noise)
         promising[inputs_tried] = known | found.promising
         curves[place] = _curve(found, prepared, claim, tests, settings, report)
     return [curves[place] for place in range(len(claims))]
@@ -128,13 +129,20 @@ def _curve(
             f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
         )
     (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
-    bound = ratio.epsilon_lower_bound(counts, 1 - settings.significance)
-    points = [Point(claim.epsilon, t, weigh(found.candidate, counts, t, settings, bound)) for t in tests]
+    judged = replace(judge(found.candidate, counts, claim, settings), bound=None)
+    points = [Point(claim.epsilon, t, _against(judged, t, settings.method)) for t in tests]
     # What refutes the smallest test epsilon is heard for all: it is the same event.
     heard = cross_examine(found.runner, points[0].evidence, PureDP(tests[0]), settings, report)
     other = prepared.calls + found.noise_free + (0 if heard is None else heard.calls)
     effort = Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs, other)
     return _Curve(tuple(points), effort, tuple(prepared.notes))
+
+
+def _against(judged: Evidence, epsilon: float, method: str) -> Evidence:
+    """The same counts against another epsilon; what they certify does not depend on it."""
+    test = claim_test(PureDP(epsilon))
+    log_p, log_p_reverse = test.log_p_value(judged.counts, method=method), test.log_p_reverse(judged.counts, method)
+    return replace(judged, log_p_value=log_p, log_p_reverse=log_p_reverse)
 
 
 def _list(name: str, values: Any) -> list[Any]:

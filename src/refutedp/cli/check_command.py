@@ -63,7 +63,7 @@ def check_command(
             named = one_target(mechanism, command)
             result = check(
                 named.function,
-                parse.claim(epsilon, delta, rho, mu, renyi),
+                parse.claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu, renyi=renyi),
                 adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),

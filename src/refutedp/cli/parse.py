@@ -17,7 +17,7 @@ from refutedp.model.adjacency import (
     OneDiffers,
     Replace,
 )
-from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 
 _RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
@@ -76,40 +76,22 @@ def _argument(text: str) -> Any:
         return text
 
 
-def claim(
-    epsilon: float | None, delta: float | None, rho: float | None, mu: float | None, renyi: str | None
-) -> Claim | None:
-    """The claim that the options state; None leaves it to the mechanism.
+def claim(**options: Any) -> Claim | None:
+    """The claim that the options state, by their names; None leaves it to the mechanism.
 
-    >>> claim(1.0, 1e-5, None, None, None)
+    >>> claim(epsilon=1.0, delta=1e-5, rho=None)
     ApproxDP(epsilon=1.0, delta=1e-05)
     """
-    stated = [name for name, value in (("--rho", rho), ("--mu", mu), ("--renyi", renyi)) if value is not None]
-    if epsilon is not None or delta is not None:
-        stated.insert(0, "--epsilon" if epsilon is not None else "--delta")
-    if len(stated) > 1:
-        raise UsageError(f"{' and '.join(stated)} state different claims: give one of them")
-    if rho is not None:
-        return ZCDP(rho)
-    if mu is not None:
-        return GaussianDP(mu)
-    if renyi is not None:
-        return _renyi(renyi)
-    if delta is not None:
-        if epsilon is None:
-            raise UsageError(f"--delta {delta:g} needs an epsilon beside it, such as --epsilon 1")
-        return ApproxDP(epsilon, delta)
-    return None if epsilon is None else PureDP(epsilon)
-
-
-def _renyi(text: str) -> RenyiDP:
-    order, _, bound = text.partition(":")
-    try:
-        return RenyiDP(float(order), float(bound))
-    except ValueError as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"--renyi {text!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
+    given = {name: value for name, value in options.items() if value is not None}
+    if not given:
+        return None
+    for kind in Claim.kinds.values():
+        if given.keys() == set(kind.options):
+            return kind.from_options(**given)
+    if [*given] == ["delta"]:
+        raise UsageError(f"--delta {given['delta']:g} needs an epsilon beside it, such as --epsilon 1")
+    stated = " and ".join(f"--{name}" for name in given if name != "delta" or "epsilon" not in given)
+    raise UsageError(f"{stated} state different claims: give one of them")
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[Any, Any]] | None:

@@ -11,6 +11,7 @@ from functools import partial
 
 from refutedp.detector.rounds import ROUNDS
 from refutedp.hypothesis.power import can_ever_convict
+from refutedp.model.bisection import bisected
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Settings
 from refutedp.model.streams import TIMING_STREAM, child
@@ -82,12 +83,11 @@ def fit(
         )
     if cost(settings) <= allowed:
         return settings, ""
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        fits = cost(_scaled(settings, least, middle)) <= allowed
-        low, high = (middle, high) if fits else (low, middle)
-    plan = _scaled(settings, least, low)
+
+    def too_long(part: float) -> bool:
+        return cost(_scaled(settings, least, part)) > allowed
+
+    plan = _scaled(settings, least, bisected(too_long, 0.0, 1.0, halvings=40)[0])
     return plan, _note(settings, plan, epsilon, seconds)
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from operator import add
 from typing import TypeVar
 
-from refutedp.detector.confirmations import Confirmation, ImportanceSampled, Stop, confirmation_of, judge
+from refutedp.detector.confirmations import Confirmation, Stop, confirmation_of, judge
 from refutedp.events.features.leaks import reads_digits
 from refutedp.hypothesis.betting import anytime
 from refutedp.model.claims import Claim
@@ -124,13 +124,12 @@ def _confirm(
                 done += size
                 report(Progress("confirm", done, total))
                 if not decided and process.rejects(strategy.level(settings.significance)):
-                    decided = strategy.runs_of(process)
+                    decided = process.hits.runs
                     if runner.costs_calls or settings.goal == "speed":
                         break
     except CannotSample:
-        if not isinstance(strategy, ImportanceSampled):
+        if not strategy.stands_if_cut_short:
             raise
-        # The evidence so far stands: a second test after it would have a second chance of a false alarm.
     return strategy.evidence(process, Stop(decided, done, early=done < total), candidate, claim, settings)
 
 

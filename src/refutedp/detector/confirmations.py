@@ -5,20 +5,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from refutedp.detector.plan_importance import ImportancePlan, Piloted
+from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
 from refutedp.hypothesis.betting import anytime
-from refutedp.hypothesis.betting.anytime import Process
-from refutedp.hypothesis.betting.stopped import certify_stopped, certify_weighted
-from refutedp.hypothesis.certify import bound_of, certify
-from refutedp.hypothesis.claim_test import is_ratio, log_p_value
-from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.hypothesis.betting.anytime import EProcess
+from refutedp.hypothesis.certify import Certified
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Candidate, Counts, Estimates, Event, Evidence
@@ -28,54 +29,67 @@ from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
-    from refutedp.detector.plan_importance import ImportancePlan
-    from refutedp.detector.plan_unpaired import UnpairedImportancePlan
     from refutedp.sampling.lifted.noise.importance_noise import Plan
 
 
-class Confirmation(Protocol):
-    """A way to make and to judge the runs that confirm a candidate."""
+class Confirmation(ABC):
+    """A way to make and to judge the runs that confirm a candidate; a frozen dataclass."""
+
+    __slots__ = ()
 
     name: ClassVar[str]
     """How it is called in saved files."""
+    needs_pairs: ClassVar[bool] = False
+    """Whether its runs come in pairs on the same noise, which neither every claim nor every mechanism allows."""
+    needs_plan: ClassVar[bool] = False
+    """Whether pilots have to make a plan before the first run."""
+    stands_if_cut_short: ClassVar[bool] = False
+    """Whether the evidence so far counts where lifting fails in the midst of the runs."""
+    noise_words: ClassVar[str] = ""
+    """Where noise is drawn to, for reports; "" where it is drawn as ever."""
 
     @property
     def share(self) -> float:
         """The part of the runs that go to d1."""
-        ...
-
-    def start(self, claim: Claim, candidate: Candidate) -> Any:
-        """The evidence against the claim before the first run: an e-process."""
-        ...
-
-    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
-        """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
-        ...
-
-    def joined(self, parts: Sequence[Any]) -> Any:
-        """What the e-process takes of the results of some tasks, made for one event."""
-        ...
-
-    def level(self, significance: float) -> float:
-        """The level of the e-process; what is left of the significance is for the test on all runs."""
-        ...
-
-    def runs_of(self, process: Any) -> int:
-        """How many runs the e-process has seen."""
-        ...
-
-    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
-        """What the runs say in the end."""
-        ...
-
-    def by_plain_calls(self) -> Confirmation:
-        """What takes its place where runs cannot be lifted."""
-        ...
+        return 0.5
 
     @property
     def noise_plan(self) -> Plan | None:
         """The plan by which noise is drawn towards the event; None where it is drawn as ever."""
-        ...
+        return None
+
+    @classmethod
+    def with_share(cls, share: float) -> Confirmation:
+        """As it is read from a file, with this part of independent runs on d1."""
+        return cls()
+
+    @abstractmethod
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Any]:
+        """The evidence against the claim before the first run."""
+
+    @abstractmethod
+    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+        """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
+
+    @abstractmethod
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """What the e-process takes of the results of some tasks, made for one event."""
+
+    @abstractmethod
+    def level(self, significance: float) -> float:
+        """The level of the e-process; what is left of the significance is for the test on all runs."""
+
+    @abstractmethod
+    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
+        """What the runs say in the end."""
+
+    def planned_by(self, piloted: Piloted | None) -> Confirmation:
+        """The strategy with the plan that pilots made, or what takes its place where they made none."""
+        return self
+
+    def by_plain_calls(self) -> Confirmation:
+        """What takes its place where runs cannot be lifted: independent runs, with the same part on d1."""
+        return Allocation(self.share)
 
 
 def confirmation_of(candidate: Candidate) -> Confirmation:
@@ -92,49 +106,31 @@ class Stop:
     early: bool
 
 
-class _Counted:
+class _Counted(Confirmation):
     """Hits are counted; an e-process watches them, and an exact test judges all of them at the end."""
 
-    name: ClassVar[str]
-    noise_plan: ClassVar[None] = None
+    __slots__ = ()
 
     def joined(self, parts: Sequence[tuple[Counts, ...]]) -> Counts:
         """The hits of one event."""
         return reduce(add, (counts for (counts,) in parts))
-
-    def runs_of(self, process: Process) -> int:
-        """All that were counted."""
-        return process.counts.n_x + process.counts.n_y
 
     def level(self, significance: float) -> float:
         """A part of the significance."""
         return anytime.early_alpha(significance)
 
     def evidence(
-        self, process: Process, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
+        self, process: EProcess[Counts], plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
     ) -> Evidence:
         """At an early stop everything is valid whenever one stops; at the end the exact test says more."""
         if plan.decided and plan.early:
-            certified = certify_stopped(
-                process, anytime.bound_confidence(settings.significance, early=True), claim, candidate.search
-            )
-            letter, bound = bound_of(certified, claim)
-            return Evidence(
-                candidate=candidate,
-                counts=process.counts,
-                method=settings.method,
-                log_p_value=anytime.log_p_any_time(process),
-                log_p_reverse=0.0,
-                epsilon_lower_bound=certified.epsilon,
-                confidence=1 - settings.significance,
-                rule="early",
-                decided_after=plan.decided,
-                bound_letter=letter,
-                bound=bound,
-            )
+            confidence = anytime.bound_confidence(settings.significance, early=True)
+            bounds = claim_test(claim).bounds_when_stopped(process, confidence, candidate.search)
+            told = _evidence(candidate, process.hits, claim, settings, bounds, anytime.log_p_any_time(process))
+            return replace(told, rule="early", decided_after=plan.decided)
         # The e-process has used up a part of the significance; the bound is at what is left of it.
         at_end = anytime.bound_confidence(settings.significance, early=False)
-        whole = judge(candidate, process.counts, claim, settings, at_end)
+        whole = judge(candidate, process.hits, claim, settings, at_end)
         return replace(
             whole,
             log_p_value=anytime.log_p_at_the_end(process, whole.log_p_value),
@@ -150,17 +146,18 @@ class Allocation(_Counted):
     share: float = 0.5
     name: ClassVar[str] = "allocation"
 
-    def start(self, claim: Claim, candidate: Candidate) -> Process:
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Counts]:
         """Bets on what the search runs of the candidate showed."""
-        return anytime.start(claim, candidate.search, self.share, candidate.tangent)
+        return claim_test(claim).start(candidate.search, self.share, candidate.tangent)
 
     def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Independent runs."""
         return Task(runner.count, (events, runs, self.share, seeds), runner.what)
 
-    def by_plain_calls(self) -> Confirmation:
-        """The same."""
-        return self
+    @classmethod
+    def with_share(cls, share: float) -> Allocation:
+        """With this share."""
+        return cls(share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,36 +165,44 @@ class Paired(_Counted):
     """Run i on d1 and run i on d2 share their noise (common random numbers): the exact test on pairs."""
 
     name: ClassVar[str] = "paired"
+    needs_pairs: ClassVar[bool] = True
 
-    @property
-    def share(self) -> float:
-        """Half."""
-        return 0.5
-
-    def start(self, claim: Claim, candidate: Candidate) -> Process:
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Counts]:
         """Bets on what the search runs of the candidate showed."""
-        return anytime.start_paired(claim, candidate.search)
+        return claim_test(claim).start_paired(candidate.search)
 
     def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Half as many pairs of runs."""
         return Task(runner.paired, (events, runs // 2, seeds), runner.what)
 
-    def by_plain_calls(self) -> Confirmation:
-        """Independent runs, half on either side."""
-        return Allocation()
-
 
 @dataclass(frozen=True, slots=True)
-class ImportanceSampled:
+class ImportanceSampled(Confirmation):
     """Noise is drawn where the event happens, and weighed; bets on weighted runs are valid whatever the plan is.
 
-    The plan may be missing where a strategy comes from a file: `planned` makes one before the first run.
+    The plan may be missing where a strategy comes from a file: pilots make one before the first run.
     """
 
     plan: ImportancePlan | UnpairedImportancePlan | None = field(default=None, compare=False, repr=False)
     otherwise: Confirmation = field(default_factory=Allocation, compare=False)
     """What is done where no plan can be made."""
     name: ClassVar[str] = "importance"
+    needs_plan: ClassVar[bool] = True
+    # A second test after the evidence so far would have a second chance of a false alarm.
+    stands_if_cut_short: ClassVar[bool] = True
+    noise_words: ClassVar[str] = "towards the event"
+
+    @classmethod
+    def with_share(cls, share: float) -> ImportanceSampled:
+        """With this share where no plan can be made."""
+        return cls(otherwise=Allocation(share))
+
+    def planned_by(self, piloted: Piloted | None) -> Confirmation:
+        """With the plan; counted runs without."""
+        return self.otherwise if piloted is None else replace(self, plan=self._plan(piloted))
+
+    def _plan(self, piloted: Piloted) -> ImportancePlan | UnpairedImportancePlan:
+        return piloted.pairs()
 
     @property
     def share(self) -> float:
@@ -217,7 +222,7 @@ class ImportanceSampled:
 
     def start(self, claim: Claim, candidate: Candidate) -> Any:
         """Bets against the claim's line, or the one that the plan aims at."""
-        return self.known.start(claim.tangents()[0] if is_ratio(claim) else self.known.line)
+        return self.known.start(claim_test(claim).line_of_bets(self.known.line))
 
     def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
         """Lifted runs on noise drawn by the plan."""
@@ -229,36 +234,20 @@ class ImportanceSampled:
         """Weighted hits."""
         return reduce(add, parts)
 
-    def runs_of(self, process: Any) -> int:
-        """All that were weighed."""
-        return int(process.hits.runs)
-
     def level(self, significance: float) -> float:
         """All of it: there is no test at the end."""
         return significance
 
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
         """Valid whenever one stops. Counts are no rates here; weighted averages stand beside them."""
-        certified = certify_weighted(process, 1 - settings.significance, claim, self.known.rates)
-        letter, bound = bound_of(certified, claim)
-        return Evidence(
-            candidate=candidate,
-            counts=replace(process.hits.counts, share=self.share),
-            method=settings.method,
-            log_p_value=min(0.0, -process.log_peak),
-            log_p_reverse=0.0,
-            epsilon_lower_bound=certified.epsilon,
-            confidence=1 - settings.significance,
+        bounds = claim_test(claim).bounds_by_weight(process, 1 - settings.significance, self.known.rates)
+        counts = replace(process.hits.counts, share=self.share)
+        return replace(
+            _evidence(candidate, counts, claim, settings, bounds, min(0.0, -process.log_peak)),
             rule="early" if plan.decided else "fixed",
             decided_after=plan.decided or process.hits.runs,
-            bound_letter=letter,
-            bound=bound,
             estimates=Estimates(process.hits.rates, process.hits.spreads),
         )
-
-    def by_plain_calls(self) -> Confirmation:
-        """Independent runs, with the same part on d1."""
-        return Allocation(self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +255,15 @@ class UnpairedImportanceSampled(ImportanceSampled):
     """The same with runs of one side each: towards the event on d1, away from it on d2."""
 
     name: ClassVar[str] = "unpaired importance"
+    noise_words: ClassVar[str] = "towards the event on d1 and, on d2, away from it"
+
+    def _plan(self, piloted: Piloted) -> ImportancePlan | UnpairedImportancePlan:
+        return unpaired(piloted) or piloted.pairs()
 
 
-_NAMED: dict[str, type[ImportanceSampled]] = {one.name: one for one in (ImportanceSampled, UnpairedImportanceSampled)}
+_KINDS: dict[str, type[Confirmation]] = {
+    kind.name: kind for kind in (Allocation, Paired, ImportanceSampled, UnpairedImportanceSampled)
+}
 
 
 def named(name: str, share: float = 0.5) -> Confirmation:
@@ -277,14 +272,9 @@ def named(name: str, share: float = 0.5) -> Confirmation:
     >>> named("paired"), named("allocation", 0.3)
     (Paired(), Allocation(share=0.3))
     """
-    if name == Allocation.name:
-        return Allocation(share)
-    if name == Paired.name:
-        return Paired()
-    if name not in _NAMED:
-        choices = ", ".join((Allocation.name, Paired.name, *_NAMED))
-        raise UsageError(f"confirmation={name!r} must be one of: {choices}")
-    return _NAMED[name](otherwise=Allocation(share))
+    if name not in _KINDS:
+        raise UsageError(f"confirmation={name!r} must be one of: {', '.join(_KINDS)}")
+    return _KINDS[name].with_share(share)
 
 
 def judge(
@@ -294,47 +284,26 @@ def judge(
 
     Its bounds hold with `confidence`, where that is not the one that the settings promise.
     """
-    promised = 1 - settings.significance
-    epsilon, letter, bound = _bounds(counts, promised if confidence is None else confidence, claim, candidate)
-    if is_ratio(claim):
-        evidence = weigh(candidate, counts, claim.epsilon, settings, epsilon)  # type: ignore[attr-defined]
-        return replace(evidence, bound_letter=letter, bound=bound)
-    return Evidence(
-        candidate=candidate,
-        counts=counts,
-        method=settings.method,
-        log_p_value=log_p_value(counts, claim, candidate.tangent),
-        log_p_reverse=0.0,
-        epsilon_lower_bound=epsilon,
-        confidence=promised,
-        decided_after=counts.n_x + counts.n_y,
-        bound_letter=letter,
-        bound=bound,
-    )
+    test = claim_test(claim)
+    bounds = test.bounds(counts, 1 - settings.significance if confidence is None else confidence, candidate.tangent)
+    log_p_value = test.log_p_value(counts, candidate.tangent, settings.method)
+    told = _evidence(candidate, counts, claim, settings, bounds, log_p_value)
+    return replace(told, log_p_reverse=test.log_p_reverse(counts, settings.method))
 
 
-def _bounds(counts: Counts, confidence: float, claim: Claim, candidate: Candidate) -> tuple[float, str, float]:
-    """Epsilon at the claim's delta, and the claim's own currency with its letter."""
-    if is_ratio(claim):
-        epsilon = ratio.epsilon_lower_bound(counts, confidence)
-        return epsilon, "ε", max(epsilon, 0.0)
-    certified = certify(counts, confidence, claim, candidate.tangent)
-    return certified.epsilon, *bound_of(certified, claim)
-
-
-def weigh(
-    candidate: Candidate, counts: Counts, epsilon: float, settings: Settings, bound: float | None = None
+def _evidence(
+    candidate: Candidate, counts: Counts, claim: Claim, settings: Settings, bounds: Certified, log_p_value: float
 ) -> Evidence:
-    """The verdict of the counts on P1 <= e^epsilon P2, in the candidate's direction; `bound` if it is known."""
-    test = fisher.log_p_value if settings.method == "fisher" else ratio.log_p_value
-    confidence = 1 - settings.significance
+    """What all strategies say alike."""
     return Evidence(
         candidate=candidate,
         counts=counts,
         method=settings.method,
-        log_p_value=test(counts, epsilon),
-        log_p_reverse=test(counts.swapped(), epsilon),
-        epsilon_lower_bound=ratio.epsilon_lower_bound(counts, confidence) if bound is None else bound,
-        confidence=confidence,
-        decided_after=counts.n_x + counts.n_y,
+        log_p_value=log_p_value,
+        log_p_reverse=0.0,
+        epsilon_lower_bound=bounds.epsilon,
+        confidence=1 - settings.significance,
+        decided_after=counts.runs,
+        bound_letter=claim.letter,
+        bound=bounds.own,
     )

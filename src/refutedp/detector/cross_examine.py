@@ -18,7 +18,7 @@ import numpy as np
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import Allocation, confirmation_of
 from refutedp.events.ranking import search_events
-from refutedp.hypothesis.claim_scoring import RatioClaimScorer
+from refutedp.hypothesis.scoring import RatioScorer
 from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
@@ -198,7 +198,7 @@ def _compare(runner: LiftedSampler, settings: Settings) -> Examination:
 
 def _require_alike(chosen: Outputs, chosen_lifted: Outputs, tested: Outputs, lifted: Outputs, name: str) -> None:
     """The event that best tells the first plain calls from as many lifted runs must not distinguish the others."""
-    scorer = RatioClaimScorer(0.0)
+    scorer = RatioScorer()
     found = search_events(chosen, chosen_lifted, (), scorer=scorer, significance=0.05, pairs=1, keep=1, optimists=0)
     for scored in found.best:
         x, y = count_hits(scored.event, tested), count_hits(scored.event, lifted)

@@ -20,7 +20,7 @@ from refutedp.detector.profile import profile_runs
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Result, Verdict
 from refutedp.detector.verdict import detectable, verdict_of
-from refutedp.hypothesis.claim_scoring import scorer_for
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import Claim
 from refutedp.model.origin import origin_of
@@ -75,7 +75,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     described, claim, adjacency = request.mechanism, request.claim, request.adjacency
     prepared = Prepared(request, settings, report)
     settings = _within_time(prepared, claim, settings, request.started)
-    found = search(prepared, claim, scorer_for(claim, settings.search_runs), settings, report)
+    found = search(prepared, claim, claim_test(claim).scorer(settings.search_runs), settings, report)
     result = Result(
         verdict=Verdict.INCONCLUSIVE,
         mechanism=described.name,

@@ -18,8 +18,8 @@ from refutedp.detector.plan_unpaired import unpaired
 from refutedp.events.features.leaks import reads_digits
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.betting.weighted import start_weighted
-from refutedp.hypothesis.claim_test import is_ratio
-from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.tests import paired
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
@@ -74,7 +74,7 @@ def aim(
 
 
 def _aim(runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
-    if settings.goal == "speed" or not is_ratio(claim):
+    if settings.goal == "speed" or not claim_test(claim).importance_sharpens:
         return _to_convict(runner, plain, claim, settings, tick)
     return _to_sharpen(runner, plain, claim, settings, tick) if settings.importance == "always" else plain
 
@@ -91,19 +91,14 @@ def _weighable(runner: Sampler, candidate: Candidate, settings: Settings) -> Lif
 def planned(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
     """The candidate with a plan, if its strategy wants one; where none can be made, with another strategy."""
     strategy = confirmation_of(candidate)
-    if not isinstance(strategy, ImportanceSampled):
+    if not strategy.needs_plan:
         return candidate
     lifted = _weighable(runner, candidate, settings)
-    if lifted is None:
-        return replace(candidate, confirmation=strategy.otherwise)
     try:
-        piloted = pilots(lifted, candidate, claim, settings)
+        piloted = None if lifted is None else pilots(lifted, candidate, claim, settings)
     except CannotSample:
         piloted = None
-    if piloted is None:
-        return replace(candidate, confirmation=strategy.otherwise)
-    plan = (unpaired(piloted) if isinstance(strategy, UnpairedImportanceSampled) else None) or piloted.pairs()
-    return replace(candidate, confirmation=replace(strategy, plan=plan))
+    return replace(candidate, confirmation=strategy.planned_by(piloted))
 
 
 class _Pilots:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from refutedp.detector.plan_importance import NO_PLAN, Pilot, size_of
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.betting.weighted import growth
-from refutedp.hypothesis.claim_test import choose_tangent, is_ratio
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits
 from refutedp.model.settings import Settings
@@ -82,9 +82,8 @@ def aim_at(
         best = _best(event, upper, noise, sides, line, (False, True))
         if best is None:
             return None
-        if not is_ratio(claim):
-            line = choose_tangent(claim, *best.pilot.hits.rates)
-            best = replace(best, line=line, score=score(best.pilot.hits, line))
+        line = claim_test(claim).line(*best.pilot.hits.rates)
+        best = replace(best, line=line, score=score(best.pilot.hits, line))
         plan = best.plan
     return best
 

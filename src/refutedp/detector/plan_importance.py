@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.hypothesis.betting.weighted import WeightedProcess, best_part, start_weighted
-from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
+from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits, weigh_hits
 from refutedp.model.records import Candidate, Event
@@ -172,9 +172,7 @@ def pilot_of(runner: LiftedSampler, event: Event, plan: Plan, size: int, seeds: 
 
 def line_of(candidate: Candidate, claim: Claim) -> Tangent:
     """The line that the candidate aims at: its own, or the claim's."""
-    if candidate.tangent is not None:
-        return candidate.tangent
-    return claim.tangents()[0] if is_ratio(claim) else choose_tangent(claim, *search_rates(candidate.search))
+    return candidate.tangent or claim_test(claim).line(*search_rates(candidate.search))
 
 
 def size_of(runner: LiftedSampler, settings: Settings) -> int:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from refutedp.detector.plan_importance import Pilot, Piloted
-from refutedp.hypothesis.betting.unpaired_bets import UnpairedProcess, best_stake, start_unpaired
+from refutedp.hypothesis.betting.weighted import UnpairedProcess, best_stake, start_unpaired
 from refutedp.model.claims import Tangent
-from refutedp.model.importance_unpaired import UnpairedHits, weigh_first, weigh_second
+from refutedp.model.importance import UnpairedHits, weigh_first, weigh_second
 from refutedp.model.records import Event
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import Plan

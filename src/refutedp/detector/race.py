@@ -21,9 +21,8 @@ from refutedp.detector.rounds import ROUNDS, Finalist, Rounds, distinct, pays_he
 from refutedp.events.features.offered import Feature, rounding_features, subtle_features
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
 from refutedp.events.sameness import nearly_all
-from refutedp.hypothesis.claim_scoring import LineScorer, RatioClaimScorer, share_for
-from refutedp.hypothesis.claim_test import choose_tangent, is_ratio, search_rates
-from refutedp.hypothesis.pace import pace
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.scoring import ClaimScorer
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise
 
     NoiseByStream: TypeAlias = dict[int, CommonNoise]
-
-ClaimScorer: TypeAlias = RatioClaimScorer | LineScorer
 
 PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
@@ -298,15 +295,12 @@ class _Round:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = runner.pair.swapped() if scored.swapped else runner.pair
         counts = Counts(scored.x, scored.y, n, n)
-        if is_ratio(self.claim):
-            if latest is not None and runner.shares_noise and pays_here(latest, self.settings):
-                return Candidate(pair, scored.event, Paired(), scored.score, latest)
-            share = 0.5 if self.settings.method == "fisher" else best_share(scored.score)
-            return Candidate(pair, scored.event, Allocation(share), scored.score, counts)
-        rates = search_rates(counts)
-        tangent = choose_tangent(self.claim, *rates)
-        strategy = Allocation(share_for(tangent, *rates))
-        return Candidate(pair, scored.event, strategy, scored.score, counts, tangent)
+        test = claim_test(self.claim)
+        pairs = test.takes_pairs and runner.shares_noise
+        if latest is not None and pairs and pays_here(latest, self.settings):
+            return Candidate(pair, scored.event, Paired(), scored.score, latest)
+        tangent, share = test.tangent_and_share(counts, scored.score, self.settings.method)
+        return Candidate(pair, scored.event, Allocation(share), scored.score, counts, tangent)
 
     def _common(self, stream: int) -> CommonNoise:
         from refutedp.sampling.lifted import CommonNoise
@@ -315,8 +309,8 @@ class _Round:
 
     @property
     def for_speed(self) -> bool:
-        """Whether the event is wanted that convicts soonest; other claims than a ratio always want it."""
-        return self.settings.goal == "speed" and is_ratio(self.claim)
+        """Whether the event is wanted that convicts soonest, which scores do not say."""
+        return self.settings.goal == "speed" and not self.scorer.scores_speed
 
     def needed_upper_bound(self, looked: Sequence[_Looked]) -> float:
         """What the best event will certify in any case; a smaller ratio than that can never do better.
@@ -333,14 +327,8 @@ class _Round:
         return max((self.pace(scored, one.runs) for scored in one.search.best), default=-math.inf)
 
     def pace(self, scored: Scored, runs: int) -> float:
-        """How fast an event would convict, if its ratio is the least that its hits in so many runs allow.
-
-        Of events that might not convict at all, the one that comes nearest is the best.
-        """
-        if scored.score <= self.scorer.threshold:
-            return scored.score - self.scorer.threshold
-        counts = Counts(scored.x, scored.y, runs, runs)
-        return pace(counts, math.exp(min(max(scored.score, 0.0), 30.0)), self.scorer.threshold)
+        """How fast an event would convict, by its hits in so many runs."""
+        return self.scorer.pace(Counts(scored.x, scored.y, runs, runs), scored.score)
 
     @property
     def _pool(self) -> Pool:
@@ -373,9 +361,8 @@ def search_pair(
         ),
         strict=True,
     )
-    scorer = scorer.with_runs(runs.first.size)
-    if runner.shares_noise and settings.paired and settings.method != "fisher":
-        scorer = scorer.with_pairs()
+    pairs_of_runs = runner.shares_noise and settings.paired and settings.method != "fisher"
+    scorer = scorer.on_runs(runs.first.size, pairs_of_runs)
     least = 0.0
     if settings.rarity is not None:
         least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
@@ -414,15 +401,3 @@ def _numbers_in(*inputs: Any) -> list[float]:
             numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
             found.update((float(n), None) for n in numbers if abs(n) < 1e300)
     return sorted(found)[:MOST_LANDMARKS]
-
-
-def best_share(epsilon: float) -> float:
-    """The part of the runs that the likelier side should get for the sharpest bound on log(P1/P2).
-
-    The variance of the log ratio is about 1/(share·P1) + 1/((1 - share)·P2), least at odds sqrt(P2/P1).
-
-    >>> round(best_share(0.0), 2), round(best_share(1.5), 2)
-    (0.5, 0.32)
-    """
-    odds = math.exp(-0.5 * min(max(epsilon, 0.0), 5.0))
-    return odds / (1 + odds)

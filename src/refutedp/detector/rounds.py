@@ -16,9 +16,8 @@ from operator import add
 import numpy as np
 
 from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
-from refutedp.hypothesis.claim_scoring import LineScorer, RatioClaimScorer
-from refutedp.hypothesis.pace import pace
-from refutedp.hypothesis.tests import paired as paired
+from refutedp.hypothesis.scoring import ClaimScorer
+from refutedp.hypothesis.tests import paired
 from refutedp.model.records import Counts
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUND_STREAM, child
@@ -98,7 +97,7 @@ def still_racing(finalists: Sequence[Finalist], pairs: int) -> list[Finalist]:
 class Rounds:
     """What all rounds have in common."""
 
-    scorer: RatioClaimScorer | LineScorer
+    scorer: ClaimScorer
     settings: Settings
     report: Callable[[Progress], None]
 
@@ -130,21 +129,11 @@ class Rounds:
         contenders = []
         for old, fresh in zip(one.contenders, hits, strict=True):
             counts = fresh.swapped() if old.found.swapped else fresh
-            contenders.append(Contender(old.found, counts, self._bound(counts, level)))
+            score = self.scorer.on_fresh_runs(
+                counts, level, paired=pays_here(counts, self.settings), speed=self.settings.goal == "speed"
+            )
+            contenders.append(Contender(old.found, counts, score))
         return Finalist(one.number, one.runner, tuple(contenders))
-
-    def _bound(self, counts: Counts, level: float) -> float:
-        """What the runs that confirm it could show: paired runs where they are the sharper way."""
-        x, y = np.array([counts.x]), np.array([counts.y])
-        bound = float(self.scorer.with_runs(counts.n_x).exact(x, y, level)[0])
-        if not self.scorer.of_ratio:
-            return bound
-        if pays_here(counts, self.settings):
-            bound = paired.rough_bound(counts, level)
-        if self.settings.goal == "bound" or bound <= self.scorer.threshold:
-            return bound
-        # Beyond the claim it is the pace that counts.
-        return self.scorer.threshold + pace(counts, math.exp(min(bound, 30.0)), self.scorer.threshold)
 
 
 def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from refutedp.detector.result import Verdict
-from refutedp.hypothesis.claim_test import is_ratio
-from refutedp.hypothesis.power import detectable_epsilon
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim
 from refutedp.model.records import Evidence
 from refutedp.model.settings import Settings
@@ -26,6 +25,6 @@ def verdict_of(evidence: Evidence, settings: Settings) -> Verdict:
 
 def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
     """The smallest real epsilon that this budget would have caught for the event; infinite if it cannot be told."""
-    if not is_ratio(claim) or evidence.estimates is not None:
+    if evidence.estimates is not None:
         return math.inf
-    return detectable_epsilon(evidence.counts, claim.epsilon, settings.significance)  # type: ignore[attr-defined]
+    return claim_test(claim).detectable(evidence.counts, settings.significance)

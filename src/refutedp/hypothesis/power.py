@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 from refutedp.hypothesis.tails import log_binomial_upper
 from refutedp.hypothesis.tests import paired as paired
+from refutedp.model.bisection import bisected
 from refutedp.model.records import Counts
 
 POWER = 0.8
@@ -26,11 +28,7 @@ def detectable_epsilon(counts: Counts, epsilon: float, significance: float) -> f
     most = math.log1p(-unpaired / max(counts.n_y, 1)) - math.log(rate) if unpaired < counts.n_y else -math.inf
     if most <= epsilon or not _caught(counts, rate, most, epsilon, significance):
         return math.inf
-    low, high = epsilon, most
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _caught(counts, rate, middle, epsilon, significance) else (middle, high)
-    return high
+    return bisected(lambda real: _caught(counts, rate, real, epsilon, significance), epsilon, most, close=1e-4)[1]
 
 
 def _caught(counts: Counts, rate: float, real: float, epsilon: float, significance: float) -> bool:
@@ -51,11 +49,7 @@ def _caught(counts: Counts, rate: float, real: float, epsilon: float, significan
 
 def _critical(n: int, p: float, significance: float) -> int:
     """The smallest x with P(Binomial(n, p) >= x) <= significance; n + 1 if there is none."""
-    low, high = 0, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if log_binomial_upper(middle, n, p) <= math.log(significance) else (middle, high)
-    return high
+    return bisect_left(range(n + 1), True, key=lambda x: bool(log_binomial_upper(x, n, p) <= math.log(significance)))
 
 
 def _unlucky_pairs(counts: Counts, rate: float, real: float) -> Counts | None:

@@ -1,4 +1,7 @@
-"""Upper tails of discrete distributions in log space, so that p-values far below 1e-300 keep their size."""
+"""Upper tails of discrete distributions, and the bounds on a rate that invert them (Clopper and Pearson).
+
+Tails are logarithms, so that p-values far below 1e-300 keep their size.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,31 @@ def log_binomial_upper(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
             lambda j: (nd - kd - j) / (kd + j + 1) * (pd / (1 - pd))
         )
     return np.asarray(out)
+
+
+def clopper_pearson(hits: int, runs: int, tail: float) -> tuple[float, float]:
+    """Bounds on a rate, each wrong with probability at most `tail`; right with no hits and with all.
+
+    >>> tuple(round(bound, 4) for bound in clopper_pearson(0, 100, 0.025))
+    (0.0, 0.0362)
+    """
+    return float(rate_above(hits, runs, tail)), float(rate_below(hits, runs, tail))
+
+
+def rate_above(hits: ArrayLike, runs: ArrayLike, tail: ArrayLike) -> Floats:
+    """What a rate lies above, but with probability `tail` at most, elementwise."""
+    from scipy import special
+
+    hits, runs = np.asarray(hits), np.asarray(runs)
+    return np.where(hits > 0, special.betaincinv(np.maximum(hits, 1), runs - hits + 1, tail), 0.0)
+
+
+def rate_below(hits: ArrayLike, runs: ArrayLike, tail: ArrayLike) -> Floats:
+    """What a rate lies below, but with probability `tail` at most, elementwise."""
+    from scipy import special
+
+    hits, runs = np.asarray(hits), np.asarray(runs)
+    return np.where(hits < runs, special.betainccinv(hits + 1, np.maximum(runs - hits, 1), tail), 1.0)
 
 
 def log_hypergeometric_pmf(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:

@@ -84,6 +84,11 @@ class Counts:
         ):
             raise UsageError(f"{self} is impossible: paired runs come in pairs, and both counts those that hit twice")
 
+    @property
+    def runs(self) -> int:
+        """Runs on both sides."""
+        return self.n_x + self.n_y
+
     def swapped(self) -> Counts:
         """The same hits with the sides exchanged."""
         return Counts(self.y, self.x, self.n_y, self.n_x, 1 - self.share, self.both)

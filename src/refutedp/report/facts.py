@@ -11,9 +11,8 @@ from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.hypothesis.certify import confidence_region, deltas_at
-from refutedp.hypothesis.tests import fisher
-from refutedp.hypothesis.tests import ratio as ratio_test
-from refutedp.hypothesis.tests.line import clopper_pearson
+from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.tails import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Counts, Evidence
 
@@ -79,7 +78,7 @@ def ratio(evidence: Evidence) -> float | None:
 
 def own_bound(claim: Claim, evidence: Evidence) -> float:
     """The certified bound in the claim's own currency, whose letter is `evidence.bound_letter`."""
-    if isinstance(claim, PureDP) or evidence.bound is None:
+    if claim.pure_epsilon is not None or evidence.bound is None:
         return max(evidence.epsilon_lower_bound, 0.0)
     return evidence.bound
 
@@ -99,8 +98,7 @@ def p_value_table(sweep: Sweep) -> tuple[list[float], list[tuple[float, list[str
 
 def p_value_at(evidence: Evidence, epsilon: float) -> float:
     """The p-value of the same counts against another epsilon."""
-    test = fisher.log_p_value if evidence.method == "fisher" else ratio_test.log_p_value
-    return math.exp(test(evidence.counts, epsilon))
+    return math.exp(claim_test(PureDP(epsilon)).log_p_value(evidence.counts, method=evidence.method))
 
 
 def p_value_curve(evidence: Evidence, claimed: float, points: int = CURVE_POINTS) -> list[tuple[float, float]]:
@@ -124,16 +122,24 @@ def bound_words(claim: Claim) -> str:
     >>> bound_words(PureDP(0.5))
     'most the claim allows for d1: e^0.5 × d2'
     """
-    formula = f": e^{claim.epsilon:g} × d2" if isinstance(claim, PureDP) else ""
+    formula = "" if claim.pure_epsilon is None else f": e^{claim.pure_epsilon:g} × d2"
     return f"most the claim allows for d1{formula}"
 
 
 def allowed_words(claim: Claim, rate: float) -> str:
     """What the claim allows, as a sentence."""
-    if isinstance(claim, PureDP):
-        most = math.exp(claim.epsilon)
-        return f"For adjacent inputs, the claim allows at most e^{claim.epsilon:g} = {most:.4g} times as often."
+    if claim.pure_epsilon is not None:
+        return f"For adjacent inputs, the claim allows at most {ratio_words(claim.pure_epsilon)} times as often."
     return f"At that rate on d2, the claim ({claim}) allows at most {percent(claim.largest(rate))} on d1."
+
+
+def ratio_words(epsilon: float) -> str:
+    """A ratio as a power of e and as a number.
+
+    >>> ratio_words(0.5)
+    'e^0.5 = 1.649'
+    """
+    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
 
 
 def certified_curve(evidence: Evidence, claim: Claim, points: int = 24) -> list[tuple[float, float, float]]:
@@ -144,7 +150,8 @@ def certified_curve(evidence: Evidence, claim: Claim, points: int = 24) -> list[
     """
     if evidence.estimates is not None:
         return [(e, 0.0, claim.delta_at(e)) for e in np.linspace(0.0, 1.2 * _own_epsilon(claim), points).tolist()]
-    front = confidence_region(evidence.counts, evidence.confidence, claim, evidence.candidate.tangent)
+    line = evidence.candidate.tangent or claim.tangent_at(0.01)
+    front = confidence_region(evidence.counts, evidence.confidence, line)
     most = max(1.2 * _own_epsilon(claim), 1.2 * max(evidence.epsilon_lower_bound, 0.0), 1.0)
     epsilons = np.linspace(0.0, most, points)
     certified = deltas_at(front, epsilons)

@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select
 from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
-from refutedp.detector.confirmations import UnpairedImportanceSampled
+from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.claims import Claim, PureDP
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, Pair
 from refutedp.report import facts, figures
@@ -79,7 +79,8 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
     """What the page says of the evidence."""
     claim, profile, weighted = result.claim, result.profile, evidence.estimates is not None
     seen = facts.ratio(evidence)
-    curve, curve_rows = _curve(result, evidence, claim) if isinstance(claim, PureDP) and not weighted else (None, [])
+    epsilon = claim.pure_epsilon
+    curve, curve_rows = (None, []) if epsilon is None or weighted else _curve(result, evidence, epsilon)
     return {
         "allowed": _allowed(claim, evidence),
         "bound": f"{facts.own_bound(claim, evidence):.3g}",
@@ -88,7 +89,7 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
         "test": method_words(evidence),
         "examined": " ".join(line.strip() for line in examined(result)).capitalize(),
         "weighted": weighted,
-        "unpaired": isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled),
+        "noise": confirmation_of(evidence.candidate).noise_words,
         "ratio": "only on d1" if seen is None else f"{seen:.3g}",
         "rates": facts.rates(evidence),
         "percent": facts.percent,
@@ -100,16 +101,16 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
         "spread": [] if profile is None else [(*row, claim.largest(row[2])) for row in facts.shares(profile)],
         "curve": curve,
         "curve_rows": curve_rows,
-        "region_rows": [] if isinstance(claim, PureDP) or weighted else facts.certified_curve(evidence, claim, 11),
+        "region_rows": [] if epsilon is not None or weighted else facts.certified_curve(evidence, claim, 11),
         "detectable": f"{result.detectable_epsilon:.3g}" if math.isfinite(result.detectable_epsilon) else None,
     }
 
 
-def _curve(result: Result, evidence: Evidence, claim: PureDP) -> tuple[Markup, list[tuple[float, float]]]:
+def _curve(result: Result, evidence: Evidence, claimed: float) -> tuple[Markup, list[tuple[float, float]]]:
     """The p-value curve as a figure, and some of its points with the claimed epsilon among them."""
-    points = facts.p_value_curve(evidence, claim.epsilon, points=10)
-    epsilons = sorted({*(epsilon for epsilon, _ in points), claim.epsilon})
-    drawn = figures.p_curve(evidence, claim.epsilon, result.settings.significance)
+    points = facts.p_value_curve(evidence, claimed, points=10)
+    epsilons = sorted({*(epsilon for epsilon, _ in points), claimed})
+    drawn = figures.p_curve(evidence, claimed, result.settings.significance)
     return Markup(drawn), [(epsilon, facts.p_value_at(evidence, epsilon)) for epsilon in epsilons]
 
 
@@ -149,8 +150,8 @@ def side_by_side(pair: Pair) -> SideBySide:
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
-    if isinstance(claim, PureDP):
-        return f"e^{claim.epsilon:g} = {math.exp(claim.epsilon):.4g} times d2"
+    if claim.pure_epsilon is not None:
+        return f"{facts.ratio_words(claim.pure_epsilon)} times d2"
     return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
 
 

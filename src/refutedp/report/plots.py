@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.profile import Profile
 from refutedp.detector.result import Result, Sweep
-from refutedp.model.claims import Claim, PureDP
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence
 from refutedp.report import facts
@@ -75,8 +75,8 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
             left.set_axis_off()
         if result.evidence.estimates is not None:
             _weighted(right, result.evidence, result.claim)
-        elif isinstance(result.claim, PureDP):
-            _curve(right, result.evidence, result.claim.epsilon)
+        elif result.claim.pure_epsilon is not None:
+            _curve(right, result.evidence, result.claim.pure_epsilon)
         else:
             _region(right, result.evidence, result.claim)
         figure.suptitle(f"{result.mechanism}: {result.claim}, {result.verdict.value}")

@@ -17,7 +17,6 @@ from refutedp.api.saved.pandas_values import pandas_literal
 from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.detector.result import Result
-from refutedp.model.claims import Claim, PureDP
 from refutedp.model.datasets.container import is_frame
 from refutedp.model.errors import UsageError
 
@@ -90,12 +89,6 @@ def import_lines(result: Result, beside: Path | None = None) -> list[str]:
     ]
 
 
-def _claim_part(claim: Claim) -> dict[str, str]:
-    if isinstance(claim, PureDP):
-        return {"epsilon": literal(claim.epsilon)}
-    return {"claim": literal(claim.to_dict())}
-
-
 def recheck_call(result: Result, indent: str = "") -> str:
     """A call of `refutedp.recheck` with all parts written out."""
     evidence = result.evidence
@@ -103,7 +96,7 @@ def recheck_call(result: Result, indent: str = "") -> str:
         raise UsageError(f"there is no event to write down: {result.mechanism}() always gave the same output")
     settings = result.settings
     parts = {
-        **_claim_part(result.claim),
+        **{name: literal(value) for name, value in result.claim.stated().items()},
         "d1": literal(evidence.pair.d1),
         "d2": literal(evidence.pair.d2),
         "args": literal(dict(evidence.pair.arguments)),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from refutedp.detector.confirmations import UnpairedImportanceSampled
+from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
-from refutedp.model.claims import ApproxDP, Claim, PureDP, RenyiDP
+from refutedp.model.claims import Claim
 from refutedp.model.records import Estimates, Evidence, Pair
-from refutedp.report.facts import own_bound, p_value_table
+from refutedp.report.facts import own_bound, p_value_table, ratio_words
 from refutedp.report.pairs import pair_lines
 
 
@@ -102,18 +102,14 @@ def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
         for side, rate, error in zip(("d1", "d2"), weighted.rates, weighted.errors, strict=True)
     ]
     counts = evidence.counts
-    how = (
-        f"of {counts.n_x:,} fresh runs on d1, noise drawn towards the event, and {counts.n_y:,} on d2, away from it"
-        if isinstance(evidence.candidate.confirmation, UnpairedImportanceSampled)
-        else f"of {counts.n_x:,} fresh runs a side, their noise drawn towards the event"
-    )
-    return [*lines, f"  (weighted averages {how})"]
+    sides = "a side" if counts.n_x == counts.n_y else f"on d1 and {counts.n_y:,} on d2"
+    noise = confirmation_of(evidence.candidate).noise_words
+    return [*lines, f"  (weighted averages of {counts.n_x:,} fresh runs {sides}, their noise drawn {noise})"]
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
-    if isinstance(claim, PureDP):
-        most = math.exp(claim.epsilon)
-        return f"the claim allows a ratio of at most e^{claim.epsilon:g} = {most:.4g}; {_ratio(evidence)}"
+    if claim.pure_epsilon is not None:
+        return f"the claim allows a ratio of at most {ratio_words(claim.pure_epsilon)}; {_ratio(evidence)}"
     digits = 4 if evidence.estimates is None else 5
     return f"at d2's rate the claim allows at most {claim.largest(evidence.rates[1]):.{digits}%} on d1"
 
@@ -121,12 +117,9 @@ def _allowed(claim: Claim, evidence: Evidence) -> str:
 def _certified(claim: Claim, evidence: Evidence) -> str:
     confidence = f"{100 * evidence.confidence:.6g}%"
     letter, bound = evidence.bound_letter, own_bound(claim, evidence)
-    if isinstance(claim, PureDP):
-        return f"claimed ε = {claim.epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
-    where = f" at δ = {claim.delta:g}" if isinstance(claim, ApproxDP) else ""
-    if isinstance(claim, RenyiDP):
-        where = f" at α = {claim.alpha:g}"
-    return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{where} with {confidence} confidence"
+    if claim.pure_epsilon is not None:
+        return f"claimed ε = {claim.pure_epsilon:g}; real ε ≥ {bound:.3g} with {confidence} confidence"
+    return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{claim.where} with {confidence} confidence"
 
 
 def _ratio(evidence: Evidence) -> str:

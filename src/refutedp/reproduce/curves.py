@@ -11,11 +11,11 @@ import msgspec
 
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirm import count_fresh
-from refutedp.detector.confirmations import Allocation, weigh
+from refutedp.detector.confirmations import Allocation
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import search
-from refutedp.hypothesis.claim_scoring import RatioClaimScorer
-from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.hypothesis.claim_test import claim_test, epsilon_lower_bound
+from refutedp.hypothesis.tests import fisher
 from refutedp.mechanisms import BuiltIn
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.claims import PureDP
@@ -83,31 +83,30 @@ def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Pro
         start = time.perf_counter()
         prepared = Prepared(Request(mechanism, claim, adjacency), settings, report)
         prepared_at = time.perf_counter()
-        found = search(prepared, claim, RatioClaimScorer(plan.claimed), settings, report)
+        found = search(prepared, claim, claim_test(claim).scorer(plan.search_runs), settings, report)
         if found.candidate is None or found.runner is None:
             raise RefuteDPError(f"{built_in.name}() gave the same output on every run")
         ours = found.candidate
         (counts,) = count_fresh(found.runner, [ours], settings, report)
-        evidence = weigh(ours, counts, claim.epsilon, settings)
         end = time.perf_counter()
         papers = Candidate(ours.pair, ours.event, Allocation(), ours.score, ours.search)
         (even,) = count_fresh(found.runner, [papers], settings, report)
-    pair = evidence.pair
+    pair = ours.pair
     others = {k: v for k, v in pair.arguments.items() if k != mechanism.epsilon}
     return Curve(
         plan=plan,
         title=built_in.title,
         correct=built_in.correct,
         log_p_paper=tuple(_papers_p(even, test) for test in plan.tests),
-        log_p_ours=tuple(ratio.log_p_value(counts, test) for test in plan.tests),
-        bound=ratio.epsilon_lower_bound(counts, 1 - LEVEL),
+        log_p_ours=tuple(claim_test(PureDP(test)).log_p_value(counts) for test in plan.tests),
+        bound=epsilon_lower_bound(counts, 1 - LEVEL),
         best=_plain(best_on_pair(built_in.name, claim.epsilon, pair.d1, pair.d2, others)),
         truth=_plain(worst_case(built_in.name, claim.epsilon, others)),
         d1=tuple(pair.d1),
         d2=tuple(pair.d2),
         arguments=others,
         why=pair.why,
-        event=evidence.event.words(),
+        event=ours.event.words(),
         hits=(counts.x, counts.y),
         runs=(counts.n_x, counts.n_y),
         seconds=end - prepared_at,

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.tails import log_binomial_upper
+from refutedp.hypothesis.tails import log_binomial_upper, rate_above, rate_below
 from refutedp.model.records import Counts, Level
 
 _NEAR_ONE = 0.99
@@ -51,15 +51,11 @@ def lower_bounds(
     share: float = 0.5,
 ) -> NDArray[np.float64]:
     """`epsilon_lower_bound` for many pairs of hits at once."""
-    from scipy import special
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hits, others = np.maximum(x, 1), y + 1.0
-        q = special.betaincinv(hits, others, significance)
-        rest = 1 - q
-        near = q > _NEAR_ONE
-        if near.any():
-            level = np.broadcast_to(significance, q.shape)[near]
-            rest[near] = special.betainccinv(others[near], hits[near], level)
-        bound = np.log(q) - np.log(rest) - math.log(share / (1 - share))
-    return np.where(x > 0, bound, -np.inf)
+    q = rate_above(x, x + y, significance)
+    rest = 1 - q
+    near = q > _NEAR_ONE
+    if near.any():
+        level = np.broadcast_to(significance, q.shape)[near]
+        rest[near] = rate_below(y[near], (x + y)[near], level)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(q) - np.log(rest) - math.log(share / (1 - share)))

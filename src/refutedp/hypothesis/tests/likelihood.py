@@ -7,11 +7,13 @@ with x and falls with y: {L >= L(observed)} = {x >= critical(y)} with a nondecre
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.model.bisection import all_bisected
 from refutedp.model.claims import Tangent
 from refutedp.model.records import Counts
 
@@ -41,13 +43,12 @@ def critical(y: Floats, n_x: int, n_y: int, line: Tangent, level: float) -> Floa
     """
     level = level * (1 - _SLACK)
     top = min((1 - line.intercept) / line.slope, 1.0)
-    high = np.full_like(y, top)
-    low = np.minimum(y / n_y, high)
-    for _ in range(_HALVINGS):
-        u = (low + high) / 2
+
+    def beyond(u: Floats) -> NDArray[np.bool_]:
         x = _stationary(y, n_x, n_y, u, line)
-        beyond = (x > n_x) | (_ratio(np.minimum(x, n_x), y, n_x, n_y, u, line) >= level)
-        low, high = np.where(beyond, low, u), np.where(beyond, u, high)
+        return np.asarray((x > n_x) | (_ratio(np.minimum(x, n_x), y, n_x, n_y, u, line) >= level))
+
+    low, _ = all_bisected(beyond, np.minimum(y / n_y, top), np.full_like(y, top), _HALVINGS)
     x = _stationary(y, n_x, n_y, low, line)
     least = np.ceil(np.minimum(x, n_x + 1) * (1 - 1e-12) - 1e-9)
     for end in (0, n_y):
@@ -63,28 +64,41 @@ def critical(y: Floats, n_x: int, n_y: int, line: Tangent, level: float) -> Floa
 
 
 def _least_at(y: int, n_x: int, n_y: int, line: Tangent, level: float) -> int:
-    """The least x with L(x, y) >= level, by bisection of the integers."""
-    low, high = -1, n_x + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        value = _statistics(np.array([float(middle)]), np.array([float(y)]), n_x, n_y, line)[0]
-        low, high = (low, middle) if value >= level else (middle, high)
-    return high
+    """The least x with L(x, y) >= level; n_x + 1 when there is none."""
+
+    def reached(x: int) -> bool:
+        return bool(_statistics(np.array([float(x)]), np.array([float(y)]), n_x, n_y, line)[0] >= level)
+
+    return bisect_left(range(n_x + 1), True, key=reached)
 
 
 def _statistics(x: Floats, y: Floats, n_x: int, n_y: int, line: Tangent) -> Floats:
-    """L elementwise: the score in u changes sign once, for the likelihood is concave along the line."""
-    top = min((1 - line.intercept) / line.slope, 1.0)
-    low = np.minimum(y / n_y, top)
-    high = np.clip((x / n_x - line.intercept) / line.slope, low, top)
-    for _ in range(_HALVINGS):
-        u = (low + high) / 2
-        p1 = line.slope * u + line.intercept
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pull = line.slope * (x - n_x * p1) / (p1 * (1 - p1)) + (y - n_y * u) / (u * (1 - u))
-        low, high = np.where(pull > 0, u, low), np.where(pull > 0, high, u)
+    """L elementwise."""
+    u = likeliest(x, y, n_x, n_y, line.slope, line.intercept, _HALVINGS)
     beyond = x / n_x > line.slope * y / n_y + line.intercept
-    return np.asarray(np.where(beyond, _ratio(x, y, n_x, n_y, (low + high) / 2, line), 0.0))
+    return np.asarray(np.where(beyond, _ratio(x, y, n_x, n_y, u, line), 0.0))
+
+
+def likeliest(
+    x: Floats, y: Floats, n_x: int, n_y: int, slope: float | Floats, intercept: float | Floats, halvings: int
+) -> Floats:
+    """P2 of the point of a line that explains the hits best; lines may be one for all or one each.
+
+    The likelihood is concave along the line, so its derivative changes sign once: between the observed P2 and the one
+    at which the line has the observed P1.
+    """
+    top = np.minimum((1 - intercept) / slope, 1.0)
+    line_p2 = np.clip((x / n_x - intercept) / slope, 0.0, top)
+    low, high = np.minimum(np.minimum(y / n_y, top), line_p2), np.minimum(np.maximum(y / n_y, line_p2), top)
+
+    def falls(u: Floats) -> NDArray[np.bool_]:
+        p1 = slope * u + intercept
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pull = slope * (x - n_x * p1) / (p1 * (1 - p1)) + (y - n_y * u) / (u * (1 - u))
+        return ~(pull > 0)
+
+    low, high = all_bisected(falls, low, high, halvings)
+    return (low + high) / 2
 
 
 def _stationary(y: Floats, n_x: int, n_y: int, u: Floats, line: Tangent) -> Floats:

@@ -22,13 +22,18 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.tails import log_binomial_pmf
+from refutedp.hypothesis.tails import clopper_pearson, log_binomial_pmf, log_binomial_upper
 from refutedp.hypothesis.tests.likelihood import critical, deviance, statistic
+from refutedp.model.bisection import bisected
 from refutedp.model.claims import Tangent
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
 
+GAMMAS = (1e-5, 1e-10)
+"""Probability with which the interval for P2 may fail: for ordinary levels, and for very strict ones."""
+WEIGHTS = (0.9, 0.05)
+"""Parts of alpha for the two; the rest is for two Clopper-Pearson bounds, which alone reach any depth."""
 _CELLS = 256
 _LOWEST = 1e-9
 """The smallest P1 that a frontier is searched from."""
@@ -151,17 +156,46 @@ def region(counts: Counts, line: Tangent, gamma: float) -> Region | None:
     )
 
 
-def clopper_pearson(hits: int, runs: int, tail: float) -> tuple[float, float]:
-    """Bounds on a rate, each wrong with probability at most `tail`; right with no hits and with all.
+def two_bounds_log_p_value(counts: Counts, largest: Callable[[Floats], Floats]) -> float:
+    """log of a valid p-value for H0: P1 <= largest(P2): twice the tail at which the two bounds meet the claim.
 
-    >>> tuple(round(bound, 4) for bound in clopper_pearson(0, 100, 0.025))
-    (0.0, 0.0362)
+    Cruder than `Region.log_p_value`, and valid at any depth. p <= alpha exactly when the lower bound on P1 exceeds
+    `largest` of the upper bound on P2, each of level alpha/2.
+
+    >>> round(math.exp(two_bounds_log_p_value(Counts(60, 5, 100, 100), lambda u: np.minimum(2 * u + 0.1, 1.0))), 5)
+    0.0009
     """
-    from scipy import special
+    rate = counts.y / max(counts.n_y, 1)
 
-    low = float(special.betaincinv(hits, runs - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(special.betainccinv(hits + 1, runs - hits, tail)) if hits < runs else 1.0
-    return low, high
+    def tails(log_u: float) -> tuple[float, float]:
+        u = math.exp(log_u)
+        p1 = float(largest(np.array([u]))[0])
+        upper = float(log_binomial_upper(counts.x, counts.n_x, min(p1, 1.0)))
+        return upper, _log_lower(counts.y, counts.n_y, u)
+
+    def x_side_decides(log_u: float) -> bool:
+        upper, lower = tails(log_u)
+        return lower <= upper
+
+    ends = bisected(x_side_decides, math.log(max(rate, 1e-12 / max(counts.n_y, 1))), 0.0, halvings=59)
+    # Whatever u is, twice the larger tail is at least the p-value.
+    return min(0.0, *(math.log(2) + max(tails(end)) for end in ends))
+
+
+def two_bounds_frontier(counts: Counts, significance: float) -> Frontier:
+    """One cell: P1 above its lower bound and P2 below its upper one, half the significance each."""
+    p1, _ = clopper_pearson(counts.x, counts.n_x, significance / 2)
+    _, p2 = clopper_pearson(counts.y, counts.n_y, significance / 2)
+    return Frontier(np.array([0.0]), np.array([p2]), np.array([p1]))
+
+
+def _log_lower(y: int, n: int, u: float) -> float:
+    """log P(Binomial(n, u) <= y); nothing is risked by saying that P2 is at most one."""
+    if u >= 1:
+        return -math.inf
+    if y == 0:
+        return n * math.log1p(-u)
+    return float(log_binomial_upper(n - y, n, 1 - u))
 
 
 def _blocks(counts: Counts, low: float, high: float, z: float) -> tuple[Floats, bool]:

@@ -17,13 +17,16 @@ Below gamma a bet decides (`Stakes`), whose p-value 1/wealth is valid at any dep
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.hypothesis.betting.anytime import EProcess
+from refutedp.hypothesis.tails import clopper_pearson
 from refutedp.hypothesis.tests.allocation import lower_bounds
+from refutedp.model.bisection import bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -82,11 +85,10 @@ def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
     needed = math.log(1 - confidence)
     seen = math.log(counts.x) - math.log(max(counts.y, 0.5))
     low, high = _bracket(counts, seen, needed)
+    if not math.isfinite(low):
+        return low
     close = _CLOSE * _spread(counts)
-    while high - low > close and math.isfinite(low):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_p_value(counts, middle) <= needed else (low, middle)
-    return low
+    return bisected(lambda epsilon: not log_p_value(counts, epsilon) <= needed, low, high, close=close)[0]
 
 
 def _bracket(counts: Counts, seen: float, needed: float) -> tuple[float, float]:
@@ -120,11 +122,8 @@ def _cells_of(counts: Counts) -> tuple[int, int, int]:
 
 def _log_exact(only_x: int, only_y: int, both: int, theta: float) -> float:
     """log of gamma + the largest probability, over the interval for q(d2 only), of a ratio as large as observed."""
-    from scipy import special
-
     m = only_x + only_y + both
-    low = float(special.betaincinv(only_y, m - only_y + 1, GAMMA / 2)) if only_y else 0.0
-    high = float(special.betaincinv(only_y + 1, m - only_y, 1 - GAMMA / 2)) if only_y < m else 1.0
+    low, high = clopper_pearson(only_y, m, GAMMA / 2)
     # Beyond this rate the claim bounds nothing any more, and the probability falls.
     high = min(high, theta / (1 + theta))
     low = max(low, 1 - 1 / theta)
@@ -191,12 +190,16 @@ class Stakes:
         """log of what one unit has become after these pairs."""
         from scipy import special
 
-        only_x, only_y, both = _cells_of(counts)
-        stake, theta = np.array(self.stakes), math.exp(-epsilon)
-        log_factors = (
-            only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
-        )
-        return float(special.logsumexp(np.log(self.weights) + log_factors))
+        grown = log_growth(*_cells_of(counts), np.array(self.stakes), epsilon)
+        return float(special.logsumexp(np.log(self.weights) + grown))
+
+
+def log_growth(only_x: float, only_y: float, both: float, stake: Floats, epsilon: float) -> Floats:
+    """log of what each stake makes of one unit, where so many pairs are in the event on d1 only, d2 only and both."""
+    theta = math.exp(-epsilon)
+    return np.asarray(
+        only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
+    )
 
 
 def stakes_for(search: Counts, epsilon: float) -> Stakes:
@@ -207,56 +210,42 @@ def stakes_for(search: Counts, epsilon: float) -> Stakes:
     (1.0, True)
     """
     only_x, only_y, both = (cell + 0.5 for cell in _cells_of(search))
-    theta = math.exp(-epsilon)
-    stake = np.array(_GRID)
-    growth = only_x * np.log1p(stake * theta) + both * np.log1p(-stake * (1 - theta)) + only_y * np.log1p(-stake)
-    best = float(stake[int(np.argmax(growth))])
+    best = _GRID[int(np.argmax(log_growth(only_x, only_y, both, np.array(_GRID), epsilon)))]
     around = tuple(min(best * factor, _MOST) for factor in _AROUND)
     grid = _GRID[::2]
     weights = (0.5 / len(around),) * len(around) + (0.5 / len(grid),) * len(grid)
     return Stakes(around + grid, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedProcess:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedProcess(EProcess[Counts]):
     """Evidence against P1 <= e^epsilon P2 that grows with pairs of paired runs, valid whenever one stops.
 
     >>> stakes = stakes_for(Counts(300, 100, 1000, 1000, both=100), 0.5)
-    >>> process = PairedProcess(0.5, stakes, Counts(0, 0, 0, 0, both=0))
+    >>> process = PairedProcess(epsilon=0.5, stakes=stakes, hits=Counts(0, 0, 0, 0, both=0))
     >>> process.update(Counts(90, 30, 300, 300, both=30)).rejects(0.001)
     True
     """
 
     epsilon: float
     stakes: Stakes
-    counts: Counts
-    log_peak: float = 0.0
 
     @property
     def log_e(self) -> float:
         """log of the e-value of all pairs so far."""
-        return self.stakes.log_wealth(self.counts, self.epsilon)
-
-    def update(self, batch: Counts) -> PairedProcess:
-        """The evidence with one more batch of fresh pairs."""
-        after = replace(self, counts=self.counts + batch)
-        return replace(after, log_peak=max(self.log_peak, after.log_e))
-
-    def rejects(self, alpha: float) -> bool:
-        """Whether the e-process has reached 1/alpha."""
-        return self.log_peak >= -math.log(alpha)
+        return self.stakes.log_wealth(self.hits, self.epsilon)
 
     def epsilon_lower_bound(self, confidence: float) -> float:
         """A lower bound on log(P1/P2) that holds at every stop at once: every smaller epsilon loses the same bets."""
-        if self.counts.x == 0:
+        if self.hits.x == 0:
             return -math.inf
         needed = -math.log(1 - confidence)
-        top = math.log(self.counts.x) - math.log(max(self.counts.y, 0.5)) + 1.0
-        low, high = top - 40.0, top
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            rejected = self.stakes.log_wealth(self.counts, middle) >= needed
-            low, high = (middle, high) if rejected else (low, middle)
+        top = math.log(self.hits.x) - math.log(max(self.hits.y, 0.5)) + 1.0
+
+        def stands(epsilon: float) -> bool:
+            return not self.stakes.log_wealth(self.hits, epsilon) >= needed
+
+        low, _ = bisected(stands, top - 40.0, top, _HALVINGS)
         return low if low > top - 39.0 else -math.inf
 
 

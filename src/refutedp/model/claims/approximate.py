@@ -4,19 +4,59 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from refutedp.model.claims.claim import Claim, Floats, Tangent
-from refutedp.model.claims.validate import number_from_zero, positive_number, small_probability
+from refutedp.model.claims.claim import (
+    Claim,
+    Floats,
+    Tangent,
+    number_from_zero,
+    positive_number,
+    small_probability,
+)
 from refutedp.model.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class PureDP(Claim):
-    """Pure differential privacy: P(M(d1) in E) <= e^epsilon P(M(d2) in E) for all adjacent d1, d2 and all E.
+class _TwoLines(Claim):
+    """What both share: the largest P1 obeys the claim, and its form for the complement with the inputs exchanged."""
 
-    The largest P1 also obeys the claim for the complement with the inputs exchanged.
+    __slots__ = ()
+
+    epsilon: float
+    parameter: ClassVar[str] = "epsilon"
+
+    def _largest(self, p2: Floats) -> Floats:
+        own = math.exp(min(self.epsilon, 700.0)) * p2 + self.at_delta
+        complement = 1 - math.exp(-self.epsilon) * np.maximum(1 - self.at_delta - p2, 0.0)
+        return np.minimum(np.minimum(own, complement), 1.0)
+
+    def tangent_at(self, p2: float) -> Tangent:
+        """The claim's own line where the event is rarer, the complement's beyond."""
+        return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
+
+    def tangents(self) -> tuple[Tangent, ...]:
+        """The claim's own line, and the complement's."""
+        shrink = math.exp(-self.epsilon)
+        own = Tangent(math.exp(min(self.epsilon, 700.0)), self.at_delta)
+        return (own, Tangent(shrink, 1 - shrink * (1 - self.at_delta)))
+
+    def tangents_near(self, p2: float) -> tuple[Tangent, ...]:
+        """Both lines: there are no others."""
+        return self.tangents()
+
+    def delta_at(self, epsilon: float) -> float:
+        """The claim's delta from its epsilon on; more below, reached where the two lines meet."""
+        if epsilon >= self.epsilon:
+            return self.at_delta
+        corner = (1 - self.at_delta) / (1 + math.exp(self.epsilon))
+        return max(0.0, 1 - corner - math.exp(epsilon) * corner)
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(_TwoLines):
+    """Pure differential privacy: P(M(d1) in E) <= e^epsilon P(M(d2) in E) for all adjacent d1, d2 and all E.
 
     >>> round(PureDP(0.5).largest(0.1), 4), round(PureDP(0.5).largest(0.9), 4)
     (0.1649, 0.9393)
@@ -25,25 +65,24 @@ class PureDP(Claim):
     """
 
     epsilon: float
+    options: ClassVar[tuple[str, ...]] = ("epsilon",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
 
-    def _largest(self, p2: Floats) -> Floats:
-        return _lines(p2, self.epsilon, 0.0)
+    @property
+    def pure_epsilon(self) -> float:
+        """Its epsilon."""
+        return self.epsilon
 
-    def tangent_at(self, p2: float) -> Tangent:
-        """The claim's own line where the event is rarer, the complement's beyond."""
-        return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
+    @property
+    def at_delta(self) -> float:
+        """Zero."""
+        return 0.0
 
-    def tangents(self) -> tuple[Tangent, ...]:
-        """The claim's own line, and the complement's."""
-        return _both(self.epsilon, 0.0)
-
-    def delta_at(self, epsilon: float) -> float:
-        """The smallest delta at a smaller epsilon, reached where the two lines meet; zero from the claim's own on."""
-        corner = 1 / (1 + math.exp(self.epsilon))
-        return max(0.0, 1 - corner - math.exp(epsilon) * corner)
+    def stated(self) -> dict[str, Any]:
+        """By its epsilon."""
+        return {"epsilon": self.epsilon}
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(epsilon, delta)-DP, epsilon^2/2-zCDP ("Concentrated Differential Privacy", Bun & Steinke 2016, Prop. 1.4).
@@ -60,7 +99,7 @@ class PureDP(Claim):
 
 
 @dataclass(frozen=True, slots=True)
-class ApproxDP(Claim):
+class ApproxDP(_TwoLines):
     """Approximate differential privacy: P(M(d1) in E) <= e^epsilon P(M(d2) in E) + delta.
 
     >>> round(ApproxDP(1.0, 1e-5).largest(1e-3), 8)
@@ -71,6 +110,7 @@ class ApproxDP(Claim):
 
     epsilon: float
     delta: float
+    options: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number_from_zero("epsilon", self.epsilon))
@@ -78,23 +118,24 @@ class ApproxDP(Claim):
         if self.epsilon == 0 and self.delta == 0:
             raise UsageError("epsilon=0 with delta=0 permits no mechanism that reads its input: make one positive")
 
-    def _largest(self, p2: Floats) -> Floats:
-        return _lines(p2, self.epsilon, self.delta)
+    @property
+    def pure_epsilon(self) -> float | None:
+        """Its epsilon, if delta is zero."""
+        return None if self.delta else self.epsilon
 
-    def tangent_at(self, p2: float) -> Tangent:
-        """The claim's own line where the event is rarer, the complement's beyond."""
-        return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
+    @property
+    def at_delta(self) -> float:
+        """Its delta."""
+        return self.delta
 
-    def tangents(self) -> tuple[Tangent, ...]:
-        """The claim's own line, and the complement's."""
-        return _both(self.epsilon, self.delta)
+    @property
+    def where(self) -> str:
+        """At its delta."""
+        return f" at δ = {self.delta:g}"
 
-    def delta_at(self, epsilon: float) -> float:
-        """The claim's delta from its epsilon on; more below, reached where the two lines meet."""
-        if epsilon >= self.epsilon:
-            return self.delta
-        corner = (1 - self.delta) / (1 + math.exp(self.epsilon))
-        return max(0.0, 1 - corner - math.exp(epsilon) * corner)
+    def _weakened(self, step: int) -> float:
+        # A small epsilon, which may be zero, grows by steps.
+        return self.epsilon + 0.02 * step if self.epsilon < 0.5 else Claim._weakened(self, step)
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """Itself in the other currency: the trade-off function of "Gaussian Differential Privacy", Prop. 2.5.
@@ -107,14 +148,3 @@ class ApproxDP(Claim):
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})-differential privacy"
-
-
-def _lines(p2: Floats, epsilon: float, delta: float) -> Floats:
-    own = math.exp(min(epsilon, 700.0)) * p2 + delta
-    complement = 1 - math.exp(-epsilon) * np.maximum(1 - delta - p2, 0.0)
-    return np.minimum(np.minimum(own, complement), 1.0)
-
-
-def _both(epsilon: float, delta: float) -> tuple[Tangent, Tangent]:
-    shrink = math.exp(-epsilon)
-    return (Tangent(math.exp(min(epsilon, 700.0)), delta), Tangent(shrink, 1 - shrink * (1 - delta)))

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, overload
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.claims.validate import small_probability
+from refutedp.model.bisection import bisected
+from refutedp.model.errors import UsageError
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -25,6 +27,9 @@ _REACH = 80.0
 """Probabilities are searched on the scale of log(p / (1 - p)), from e^-80 to 1 - e^-80."""
 _ROUNDS = 7
 _POINTS = 65
+_NEARLY_ONE = 1 - 1e-15
+_WEAKER, _STRIDE = 80, 1.04
+"""How many ever weaker claims are tried after one that is rejected, and by how much each is weaker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +54,28 @@ class Tangent:
 
 
 class Claim(ABC):
-    """A promise of privacy. Subclasses give `_largest` and print themselves; the rest follows, or is sharpened.
+    """A promise of privacy: a frozen dataclass of its numbers, each of which a mechanism may take as an argument.
 
-    The protocol: `largest(p2)`, `tangent_at(p2)`, `tangents()`, `delta_at(epsilon)`, `epsilon_at(delta)`,
-    `implies(delta)`, `to_dict()`, `str()`.
+    A subclass gives `_largest`, `implies` and `str()`; it says in the class variables how it is called, and sharpens
+    what it knows better. It registers itself, for saved files and the command line.
     """
 
     __slots__ = ()
+
+    kinds: ClassVar[dict[str, type[Claim]]] = {}
+    """Every kind of claim by its name."""
+    letter: ClassVar[str] = "ε"
+    """How reports call its parameter."""
+    parameter: ClassVar[str] = ""
+    """The number that is larger the weaker the claim is; "" where there is none."""
+    of_epsilon: ClassVar[bool] = True
+    """Whether its parameter is the epsilon of (epsilon, delta)-DP at `at_delta`."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """The options of the command line that state it, without dashes; none where it cannot be stated there."""
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__name__.startswith("_"):
+            Claim.kinds[cls.__name__] = cls
 
     @abstractmethod
     def _largest(self, p2: Floats) -> Floats:
@@ -64,6 +84,34 @@ class Claim(ABC):
     @abstractmethod
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """Claims in other notions that follow from this one; (epsilon, delta)-claims are stated at `delta`."""
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        """The epsilon of P1 <= e^epsilon P2, where the claim says that and no more; None for all others."""
+        return None
+
+    @property
+    def at_delta(self) -> float:
+        """The delta at which epsilon is certified: the claim's own, if it has one."""
+        return 1e-5
+
+    @property
+    def where(self) -> str:
+        """Where its parameter holds, as reports say it: " at δ = 1e-05", say."""
+        return ""
+
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """The least parameter of a claim of this kind that permits events with these rates, elementwise."""
+        return smallest_epsilon(p1, p2, self.at_delta)
+
+    def weaker(self) -> Iterator[tuple[float, Claim]]:
+        """The claim and ever weaker ones of its kind with their parameters, on a ladder that looks at no runs."""
+        for step in range(_WEAKER if self.parameter else 0):
+            value = self._weakened(step)
+            yield value, replace(self, **{self.parameter: value})  # type: ignore[type-var]
+
+    def _weakened(self, step: int) -> float:
+        return float(getattr(self, self.parameter)) * _STRIDE**step
 
     @overload
     def largest(self, p2: float) -> float: ...
@@ -81,15 +129,25 @@ class Claim(ABC):
         half-plane is implied by the claim however rough the slope.
         """
         u = _logit(min(max(p2, 1e-30), 1 - 1e-9))
-        low, high = _expit(np.array([u - 1e-4, u + 1e-4]))
+        low, high = expit(np.array([u - 1e-4, u + 1e-4]))
         p1 = self._largest(np.array([low, high]))
         slope = max(float((p1[1] - p1[0]) / (high - low)), 1e-12)
         return Tangent(slope, outwards(float(suprema(self._largest, np.array([slope]))[0])))
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Tangents that together describe the bound; here at probabilities from 1e-9 to 1 - 1e-3."""
-        slopes, intercepts = self.tangents_at(_expit(np.linspace(-20.7, 6.9, 33)))
+        slopes, intercepts = self.tangents_at(expit(np.linspace(-20.7, 6.9, 33)))
         return tuple(Tangent(float(s), float(t)) for s, t in zip(slopes, intercepts, strict=True))
+
+    def tangents_near(self, p2: float) -> tuple[Tangent, ...]:
+        """Tangents among which one is nearly the best for events of about this rate."""
+        around = _logit(p2) + np.linspace(-2.5, 2.5, 11)
+        slopes, intercepts = self.tangents_at(1 / (1 + np.exp(-around)))
+        return tuple(Tangent(float(s), float(t)) for s, t in zip(slopes, intercepts, strict=True))
+
+    def upper_curve(self, low: float, high: float) -> Callable[[Floats], Floats]:
+        """A function that is never below `largest`, hardly above it between `low` and `high`, and quick."""
+        return self.largest
 
     def tangents_at(self, p2: Floats) -> tuple[Floats, Floats]:
         """Slopes and intercepts of the tangents at many rates."""
@@ -115,14 +173,62 @@ class Claim(ABC):
             if high > 600:
                 return math.inf
         low = 0.0 if high == 1.0 else high / 2
-        while high - low > 1e-7 * max(high, 1.0):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.delta_at(middle) <= delta else (middle, high)
-        return high
+        return bisected(lambda epsilon: self.delta_at(epsilon) <= delta, low, high, close=5e-8 * high)[1]
+
+    def stated(self) -> dict[str, Any]:
+        """The keywords of `check` and `recheck` that state it, as plain data."""
+        return {"claim": self.to_dict()}
+
+    def on_command_line(self) -> list[str]:
+        """The words of the command line that state it.
+
+        >>> from refutedp.model.claims import ApproxDP
+        >>> ApproxDP(1, 1e-5).on_command_line()
+        ['--epsilon', '1', '--delta', '1e-05']
+        """
+        return [word for name in self.options for word in (f"--{name}", f"{getattr(self, name):g}")]
+
+    @classmethod
+    def from_options(cls, **given: Any) -> Self:
+        """The claim that these options of the command line state."""
+        return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, read back by `claim_from_dict`."""
         return {"claim": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """The claim with these saved numbers."""
+        try:
+            return cls(**saved)
+        except TypeError as error:
+            given = ", ".join(sorted(saved)) or "none"
+            raise UsageError(f"the saved {cls.__name__} has the wrong fields: {given}") from error
+
+
+def claim_from_dict(saved: Mapping[str, Any]) -> Claim:
+    """The claim that `to_dict` saved.
+
+    >>> from refutedp.model.claims import ZCDP
+    >>> claim_from_dict(ZCDP(0.5).to_dict())
+    ZCDP(rho=0.5)
+    """
+    rest = dict(saved)
+    name = rest.pop("claim", None)
+    kind = Claim.kinds.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise UsageError(f"{name!r} is a claim that this version does not know")
+    return kind.from_dict(rest)
+
+
+def smallest_epsilon(p1: Floats, p2: Floats, delta: float) -> Floats:
+    """The least epsilon >= 0 of an (epsilon, delta)-claim that permits events with these rates, elementwise."""
+    # A rate of exactly one would make the complement's bound infinite; no counts exclude every other rate.
+    p1 = np.minimum(p1, _NEARLY_ONE)
+    own = np.log(np.maximum(p1 - delta, 1e-300)) - np.log(np.maximum(p2, 1e-300))
+    complement = np.log(np.maximum(1 - p2 - delta, 1e-300)) - np.log1p(-p1)
+    return np.asarray(np.maximum(np.maximum(own, complement), 0.0))
 
 
 def suprema(largest: Callable[[Floats], Floats], slopes: Floats) -> Floats:
@@ -136,7 +242,7 @@ def suprema(largest: Callable[[Floats], Floats], slopes: Floats) -> Floats:
     rows = np.arange(len(slopes))
     for _ in range(_ROUNDS):
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _POINTS)
-        p = _expit(grid)
+        p = expit(grid)
         values = largest(p.ravel()).reshape(p.shape) - slopes[:, None] * p
         top = np.argmax(values, axis=1)
         best = np.maximum(best, values[rows, top])
@@ -153,5 +259,52 @@ def _logit(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def _expit(u: Floats) -> Floats:
+def expit(u: Floats) -> Floats:
+    """The probabilities with these log odds."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -u)))
+
+
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float if it is a positive finite number; otherwise one sentence that says what is wrong."""
+    number = _number(name, value, "a positive number")
+    if number <= 0:
+        raise UsageError(f"{name}={value!r} must be positive")
+    return number
+
+
+def number_from_zero(name: str, value: Any) -> float:
+    """`value` as a float if it is zero or positive and finite."""
+    number = _number(name, value, "a number of at least zero")
+    if number < 0:
+        raise UsageError(f"{name}={value!r} must not be negative")
+    return number
+
+
+def small_probability(name: str, value: Any) -> float:
+    """`value` as a float if it lies in [0, 1)."""
+    number = number_from_zero(name, value)
+    if number >= 1:
+        raise UsageError(f"{name}={value!r} must be below 1: with {name} of 1 everything is permitted")
+    return number
+
+
+def order_above_one(name: str, value: Any) -> float:
+    """`value` as a float if it is a finite Rényi order, greater than one."""
+    number = _number(name, value, "a number above 1")
+    if number <= 1:
+        raise UsageError(f"{name}={value!r} must be greater than 1, as the order of a Rényi divergence")
+    return number
+
+
+def _number(name: str, value: Any, wanted: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name}={value!r} must be a number, not a {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise UsageError(f"{name}=nan must be {wanted}")
+    if math.isinf(number):
+        raise UsageError(f"{name}={value!r} must be finite: nothing can violate an infinite privacy budget")
+    return number

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from refutedp.model.claims.approximate import ApproxDP
-from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards
-from refutedp.model.claims.validate import positive_number
+from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards, positive_number
+
+_NEARLY_ONE = 1 - 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,10 @@ class GaussianDP(Claim):
     """
 
     mu: float
+    letter: ClassVar[str] = "μ"
+    parameter: ClassVar[str] = "mu"
+    of_epsilon: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ("mu",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", positive_number("mu", self.mu))
@@ -53,6 +59,13 @@ class GaussianDP(Claim):
         a, b = self.mu / 2 - epsilon / self.mu, -self.mu / 2 - epsilon / self.mu
         log_first, log_second = float(special.log_ndtr(a)), epsilon + float(special.log_ndtr(b))
         return max(0.0, -math.exp(log_first) * math.expm1(min(log_second - log_first, 0.0)))
+
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """Phi^-1(P1) - Phi^-1(P2), or zero."""
+        from scipy import special
+
+        first = special.ndtri(np.clip(p1, 1e-300, _NEARLY_ONE))
+        return np.asarray(np.maximum(first - special.ndtri(np.clip(p2, 1e-300, _NEARLY_ONE)), 0.0))
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(epsilon, delta)-DP (Corollary 2.13) and mu^2/2-zCDP (Bun & Steinke 2016, Prop. 1.6; Blackwell).

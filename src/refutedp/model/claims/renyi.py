@@ -1,4 +1,9 @@
-"""Rényi and zero-concentrated differential privacy."""
+"""Rényi and zero-concentrated differential privacy: bounds on the Rényi divergences between two coins.
+
+An event is a binary post-processing of the output, so by the data-processing inequality a bound on the Rényi
+divergence of the outputs bounds that of Bernoulli(P1) from Bernoulli(P2); and as the coins are outputs of a mechanism
+too, nothing sharper holds. p^a q^(1-a) is jointly convex for a > 1, so the permitted set is convex.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +11,91 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.model.bisection import all_bisected
 from refutedp.model.claims.approximate import ApproxDP
-from refutedp.model.claims.binary import coins, divergence, largest_logit, slope_at
-from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards
-from refutedp.model.claims.validate import order_above_one, positive_number, small_probability
-
-Tangents: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-Line: TypeAlias = tuple[float, float]
+from refutedp.model.claims.claim import (
+    Claim,
+    Floats,
+    Tangent,
+    expit,
+    order_above_one,
+    outwards,
+    positive_number,
+    small_probability,
+)
+from refutedp.model.errors import UsageError
 
 _ORDERS = 40
 _REFINED = 9
 _EDGE = 1e-12
+_HALVINGS = 52
+_NODES = 25
+"""Tangents that stand for the border on a stretch of rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """log P and log(1 - P) on both sides: nothing is lost for probabilities near zero or one."""
+
+    log_p: Floats
+    log_not_p: Floats
+    log_q: Floats
+    log_not_q: Floats
+
+
+def coins(logit_p: Floats, logit_q: Floats) -> Coins:
+    """Coins whose heads have these log odds."""
+    return Coins(*_log_sides(logit_p), *_log_sides(logit_q))
+
+
+def _log_sides(logit: Floats) -> tuple[Floats, Floats]:
+    """log P and log(1 - P) of a coin with these log odds."""
+    return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+
+
+def divergence(pair: Coins, alpha: Floats) -> Floats:
+    """The larger of D_alpha(P || Q) and D_alpha(Q || P)."""
+    one = np.logaddexp(
+        alpha * pair.log_p + (1 - alpha) * pair.log_q, alpha * pair.log_not_p + (1 - alpha) * pair.log_not_q
+    )
+    other = np.logaddexp(
+        alpha * pair.log_q + (1 - alpha) * pair.log_p, alpha * pair.log_not_q + (1 - alpha) * pair.log_not_p
+    )
+    return np.asarray(np.maximum(one, other) / (alpha - 1))
+
+
+def largest_logit(logit_q: Floats, alpha: Floats, bound: Floats) -> Floats:
+    """The log odds of the largest P with both divergences at most `bound`, rounded up; arguments broadcast.
+
+    Bisection: for P >= Q both divergences grow with P. The upper end is returned, so the point lies on the border or
+    a hair outside, and a tangent there holds everything that is permitted.
+    """
+    logit_q, alpha, bound = np.broadcast_arrays(logit_q, alpha, bound)
+    sides = _log_sides(logit_q)
+    # Within the border log(P/Q) <= bound alpha/(alpha - 1) - log(Q)/alpha, and the odds of 1 - P are bounded alike.
+    high = np.full(logit_q.shape, 750.0)
+    return all_bisected(
+        lambda middle: ~(divergence(Coins(*_log_sides(middle), *sides), alpha) <= bound), logit_q, high, _HALVINGS
+    )[1]
+
+
+def slope_at(logit_p: Floats, logit_q: Floats, alpha: Floats) -> Floats:
+    """dP/dQ along the level line of the larger divergence through these coins."""
+    pair = coins(logit_p, logit_q)
+    log_r = pair.log_p - pair.log_q
+    log_m = pair.log_not_p - pair.log_not_q
+    one = np.logaddexp(alpha * log_r + pair.log_q, alpha * log_m + pair.log_not_q)
+    other = np.logaddexp((1 - alpha) * log_r + pair.log_q, (1 - alpha) * log_m + pair.log_not_q)
+    gap = log_m - log_r  # negative: the event is likelier under P
+    ratio = np.expm1(alpha * gap) / np.expm1((alpha - 1) * gap)
+    first = np.exp(log_r) * ratio * (alpha - 1) / alpha
+    second = np.exp(log_m) / ratio * alpha / (alpha - 1)
+    return np.asarray(np.where(one >= other, first, second))
 
 
 class _BoundsDivergence(Claim):
@@ -29,13 +103,15 @@ class _BoundsDivergence(Claim):
 
     __slots__ = ()
 
+    of_epsilon: ClassVar[bool] = False
+
     @abstractmethod
     def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
         """The largest log odds of P1 for those of P2, and the order that binds there."""
 
     def _largest(self, p2: Floats) -> Floats:
         logit, _ = self._border(_logits(p2))
-        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, _expit(logit)))
+        return np.where(p2 <= 0, 0.0, np.where(p2 >= 1, 1.0, expit(logit)))
 
     def tangent_at(self, p2: float) -> Tangent:
         """From the gradient of the divergence of the binding order, on the border or a hair outside it."""
@@ -46,22 +122,59 @@ class _BoundsDivergence(Claim):
         """Slopes and intercepts of many tangents at once."""
         logit_q = _logits(p2)
         logit_p, alpha = self._border(logit_q)
-        return _tangents(logit_p, logit_q, alpha)
+        slopes = slope_at(logit_p, logit_q, alpha)
+        intercepts = expit(logit_p) - slopes * expit(logit_q)
+        return slopes, np.array([outwards(float(one)) for one in intercepts])
+
+    def upper_curve(self, low: float, high: float) -> Callable[[Floats], Floats]:
+        """The lower envelope of some tangents, for each value of `largest` costs many divergences."""
+        first, last = (math.asin(math.sqrt(p)) for p in (max(low, 1e-9 * high), high))
+        nodes = np.sin(np.linspace(first, last, _NODES)) ** 2
+        slopes, intercepts = self.tangents_at(np.clip(nodes, 1e-300, 1 - 1e-9))
+
+        def bound(p2: Floats) -> Floats:
+            return np.asarray(np.minimum((slopes * p2[..., None] + intercepts).min(axis=-1), 1.0))
+
+        return bound
 
     def delta_at(self, epsilon: float) -> float:
-        """The intercept of the tangent whose slope is e^epsilon."""
-        return _delta_at(self.tangents_at, epsilon)
+        """Where the tangents on both sides of slope e^epsilon meet: exact on a smooth border and at its corner."""
+        slope = math.exp(min(epsilon, 700.0))
+        p2, p1 = self._crossing(lambda slopes, _: slopes <= slope)
+        return min(1.0, max(0.0, p1 - slope * p2))
 
     def epsilon_at(self, delta: float) -> float:
         """The logarithm of the slope of the tangent whose intercept is `delta`."""
-        return _epsilon_at(self.tangents_at, delta)
+        small_probability("delta", delta)
+        if delta <= 0:
+            return math.inf
+        p2, p1 = self._crossing(lambda _, intercepts: intercepts > delta)
+        return max(0.0, math.log((p1 - delta) / p2))
+
+    def _crossing(self, holds: Callable[[Floats, Floats], NDArray[np.bool_]]) -> tuple[float, float]:
+        """P2 and P1 where two tangents cross: the last, as P2 grows, for which `holds` is false, and the next.
+
+        Along the border slopes fall and intercepts grow; all that is permitted between the two lies below the point.
+        """
+        low, high = -600.0, 27.0
+        for _ in range(8):
+            grid = np.linspace(low, high, 33)
+            slopes, intercepts = self.tangents_at(expit(grid))
+            true = np.flatnonzero(holds(slopes, intercepts))
+            right = max(int(true[0]) if len(true) else 32, 1)
+            low, high = grid[right - 1], grid[right]
+        slope, intercept = float(slopes[right - 1]), float(intercepts[right - 1])
+        gap, rise = slope - float(slopes[right]), float(intercepts[right]) - intercept
+        p2 = rise / gap if gap > 0 and rise > 0 else 0.0
+        p2 = p2 if p2 > 0 else 1e-300
+        return p2, slope * p2 + intercept
 
 
 @dataclass(frozen=True, slots=True)
 class RenyiDP(_BoundsDivergence):
     """Rényi differential privacy: D_alpha(M(d1) || M(d2)) <= epsilon, for both orders of adjacent inputs.
 
-    "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact (see `binary`).
+    "Rényi Differential Privacy", Mironov 2017. What it permits for one event is exact.
 
     >>> round(RenyiDP(2, 0.5).largest(0.1), 4)
     0.3416
@@ -71,6 +184,8 @@ class RenyiDP(_BoundsDivergence):
 
     alpha: float
     epsilon: float
+    parameter: ClassVar[str] = "epsilon"
+    options: ClassVar[tuple[str, ...]] = ("renyi",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", order_above_one("alpha", self.alpha))
@@ -79,6 +194,39 @@ class RenyiDP(_BoundsDivergence):
     def _border(self, logit_q: Floats) -> tuple[Floats, Floats]:
         alpha = np.full_like(logit_q, self.alpha)
         return largest_logit(logit_q, alpha, np.array(self.epsilon)), alpha
+
+    @property
+    def where(self) -> str:
+        """At its order."""
+        return f" at α = {self.alpha:g}"
+
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """The divergence of its order between the two coins.
+
+        >>> round(float(RenyiDP(2, 1.0).least(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 6)
+        0.5
+        """
+        pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
+        return np.where(p1 > p2, np.maximum(divergence(pair, np.array([self.alpha])), 0.0), 0.0)
+
+    def on_command_line(self) -> list[str]:
+        """Order and epsilon in one word.
+
+        >>> RenyiDP(2.0, 0.5).on_command_line()
+        ['--renyi', '2:0.5']
+        """
+        return ["--renyi", f"{self.alpha:g}:{self.epsilon:g}"]
+
+    @classmethod
+    def from_options(cls, **given: Any) -> RenyiDP:
+        """The same, read."""
+        order, _, bound = given["renyi"].partition(":")
+        try:
+            numbers = float(order), float(bound)
+        except ValueError:
+            shown = given["renyi"]
+            raise UsageError(f"--renyi {shown!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
+        return cls(*numbers)
 
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(epsilon, delta)-DP by the exact conversion.
@@ -111,6 +259,9 @@ class ZCDP(_BoundsDivergence):
     """
 
     rho: float
+    letter: ClassVar[str] = "ρ"
+    parameter: ClassVar[str] = "rho"
+    options: ClassVar[tuple[str, ...]] = ("rho",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive_number("rho", self.rho))
@@ -129,6 +280,28 @@ class ZCDP(_BoundsDivergence):
             middle = near[rows, best] - 1
         return fine[rows, best], near[rows, best]
 
+    def least(self, p1: Floats, p2: Floats) -> Floats:
+        """The supremum of D_alpha / alpha between the two coins.
+
+        Found by zooming in on the order; what is found is reached, so the value is never too large.
+
+        >>> round(float(ZCDP(1.0).least(ZCDP(0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 4)
+        0.5
+        """
+        first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
+        pair = coins(first, second)
+        low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
+        best = np.zeros(len(first))
+        steps = np.linspace(0.0, 1.0, 17)[None, :]
+        for _ in range(7):
+            grid = low + (high - low) * steps
+            orders = 1 + np.exp(grid)
+            values = divergence(pair, orders) / orders
+            top = np.argmax(values, axis=1)[:, None]
+            best = np.maximum(best, values.max(axis=1))
+            low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
+        return np.where(p1 > p2, best, 0.0)
+
     def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
         """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.
 
@@ -145,91 +318,6 @@ class ZCDP(_BoundsDivergence):
         return f"{self.rho:g}-zCDP"
 
 
-def smallest_renyi(p1: Floats, p2: Floats, alpha: float) -> Floats:
-    """The least epsilon of an (alpha, epsilon)-Rényi claim that permits events with these rates, elementwise.
-
-    >>> round(float(smallest_renyi(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]), 2.0)[0]), 6)
-    0.5
-    """
-    pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
-    return np.where(p1 > p2, np.maximum(divergence(pair, np.array([alpha])), 0.0), 0.0)
-
-
-def smallest_rho(p1: Floats, p2: Floats) -> Floats:
-    """The least rho of a zCDP claim that permits events with these rates: the supremum of D_alpha / alpha.
-
-    Found by zooming in on the order; what is found is reached, so the value is never too large.
-
-    >>> round(float(smallest_rho(ZCDP(0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 4)
-    0.5
-    """
-    first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
-    pair = coins(first, second)
-    low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
-    best = np.zeros(len(first))
-    steps = np.linspace(0.0, 1.0, 17)[None, :]
-    for _ in range(7):
-        grid = low + (high - low) * steps
-        orders = 1 + np.exp(grid)
-        values = divergence(pair, orders) / orders
-        top = np.argmax(values, axis=1)[:, None]
-        best = np.maximum(best, values.max(axis=1))
-        low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
-    return np.where(p1 > p2, best, 0.0)
-
-
-def _delta_at(tangents: Tangents, epsilon: float) -> float:
-    """Where the tangents on both sides of slope e^epsilon meet: exact on a smooth border and at its corner."""
-    slope = math.exp(min(epsilon, 700.0))
-    left, right = _bracket(lambda s, _: s <= slope, tangents)
-    p2, p1 = _meet(left, right)
-    return min(1.0, max(0.0, p1 - slope * p2))
-
-
-def _epsilon_at(tangents: Tangents, delta: float) -> float:
-    small_probability("delta", delta)
-    if delta <= 0:
-        return math.inf
-    left, right = _bracket(lambda _, t: t > delta, tangents)
-    p2, p1 = _meet(left, right)
-    return max(0.0, math.log((p1 - delta) / p2))
-
-
-def _bracket(holds: Callable[[Floats, Floats], NDArray[np.bool_]], tangents: Tangents) -> tuple[Tangent, Tangent]:
-    """The last tangent, as P2 grows, for which `holds` is false, and the first for which it is true.
-
-    Along the border slopes fall and intercepts grow.
-    """
-    low, high = -600.0, 27.0
-    for _ in range(8):
-        grid = np.linspace(low, high, 33)
-        slopes, intercepts = tangents(_expit(grid))
-        true = np.flatnonzero(holds(slopes, intercepts))
-        right = max(int(true[0]) if len(true) else 32, 1)
-        low, high = grid[right - 1], grid[right]
-    sides = (Tangent(float(slopes[i]), float(intercepts[i])) for i in (right - 1, right))
-    return next(sides), next(sides)
-
-
-def _meet(left: Tangent, right: Tangent) -> tuple[float, float]:
-    """The point where two tangents cross; all that is permitted between them lies below it."""
-    gap = left.slope - right.slope
-    p2 = (right.intercept - left.intercept) / gap if gap > 0 and right.intercept > left.intercept else 0.0
-    if p2 <= 0:
-        p2 = 1e-300
-    return p2, left.slope * p2 + left.intercept
-
-
-def _tangents(logit_p: Floats, logit_q: Floats, alpha: Floats) -> tuple[Floats, Floats]:
-    slopes = slope_at(logit_p, logit_q, alpha)
-    intercepts = _expit(logit_p) - slopes * _expit(logit_q)
-    return slopes, np.array([outwards(float(one)) for one in intercepts])
-
-
 def _logits(p: Floats) -> Floats:
     inside = np.clip(p, 1e-300, 1 - _EDGE)
     return np.asarray(np.log(inside) - np.log1p(-inside))
-
-
-def _expit(u: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -u)))

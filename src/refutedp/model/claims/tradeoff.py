@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from refutedp.model.bisection import all_bisected
 from refutedp.model.claims.approximate import ApproxDP
 from refutedp.model.claims.claim import Claim, Floats, Tangent, outwards, suprema
 from refutedp.model.errors import UsageError
@@ -87,11 +88,7 @@ class FDP(Claim):
 
     def _largest(self, p2: Floats) -> Floats:
         # The inverse f^-1(p2) = inf {a: f(a) <= p2}; the lower end is kept, so that the bound is rounded outwards.
-        low, high = np.zeros_like(p2), np.ones_like(p2)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            above = self._miss(middle) > p2
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        low, _ = all_bisected(lambda a: ~(self._miss(a) > p2), np.zeros_like(p2), np.ones_like(p2), _HALVINGS)
         return np.asarray(np.clip(1 - np.maximum(self._miss(p2), low), 0.0, 1.0))
 
     def tangents(self) -> tuple[Tangent, ...]:
@@ -119,6 +116,13 @@ class FDP(Claim):
         deltas = suprema(self._largest, np.exp(np.array(_EPSILONS)))
         profile = [[e, outwards(float(d))] for e, d in zip(_EPSILONS, deltas, strict=True)]
         return {"claim": "FDP", "name": self.name, "profile": profile}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> FDP:
+        """The claim of the saved guarantees."""
+        if not isinstance(saved.get("profile"), list):
+            raise UsageError("the saved FDP has no profile: a list of pairs of an epsilon and a delta")
+        return cls(Lines(tuple((float(e), float(d)) for e, d in saved["profile"])), str(saved.get("name", "")))
 
     @classmethod
     def from_profile(cls, epsilons: Sequence[float], deltas: Sequence[float], name: str = "") -> FDP:

@@ -17,8 +17,7 @@ from refutedp.sampling.plain import PlainSampler
 from refutedp.sampling.sampler import OnError, Runs, Sampler
 
 if TYPE_CHECKING:
-    from refutedp.model.importance import WeightedHits
-    from refutedp.model.importance_unpaired import UnpairedHits
+    from refutedp.model.importance import UnpairedHits, WeightedHits
     from refutedp.sampling.lifted.noise.importance_noise import Plan
 
 PROOF_RUNS = 24

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refutedp.model.importance_unpaired import UnpairedHits, no_runs, weigh_first, weigh_second
+from refutedp.model.importance import UnpairedHits, no_runs, weigh_first, weigh_second
 from refutedp.model.records import Event
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
