@@ -37,10 +37,10 @@ def _set(target: str, value: Any) -> Callable[[], Any]:
     return lambda: patch(target, value)
 
 
-def _unmoved(runner: Any, candidate: Any, *_: Any) -> Any:
+def _unmoved(sampler: Any, candidate: Any, *_: Any) -> Any:
     from refutedp.detector.plan_importance import NO_PLAN
 
-    return runner, candidate, NO_PLAN
+    return sampler, candidate, NO_PLAN
 
 
 def _by_run(draw: Any, n: int, shape: Any) -> Any:

@@ -81,11 +81,11 @@ def runner_of(function, length):
     return LiftedSampler(describe(function), Pair([1.0] * length, [0.5] * length, "given"))
 
 
-def plan_of(runner, event, seed=0):
+def plan_of(sampler, event, seed=0):
     """As `refutedp.detector.plan_importance` makes it: from runs that the plan before importance-sampled."""
     plan = Plan({})
     for number in range(3):
-        pilot = pilot_of(runner, event, plan, 50_000, child(seed, number))
+        pilot = pilot_of(sampler, event, plan, 50_000, child(seed, number))
         plan = plan_for(pilot.noise, pilot.noise.weights * (pilot.first + pilot.second))
         plan = Plan(plan.tables, plain=0.3)
     return plan
@@ -103,11 +103,11 @@ def assert_same_rates(weighted, plain):
 @pytest.mark.parametrize("name", CASES)
 def test_weighed_they_are_plain_runs(name):
     function, length, event = CASES[name]
-    runner = runner_of(function, length)
-    plan = plan_of(runner, event)
+    sampler = runner_of(function, length)
+    plan = plan_of(sampler, event)
     assert plan.tables
-    weighted = runner.weighted(event, plan, 100_000, np.random.SeedSequence(1))
-    (plain,) = runner.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
+    weighted = sampler.weighted(event, plan, 100_000, np.random.SeedSequence(1))
+    (plain,) = sampler.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
     assert_same_rates(weighted, plain)
     assert weighted.hits[0] > 100_000 * plain.x / plain.n_x
 
@@ -126,8 +126,8 @@ def test_weighed_they_are_plain_runs(name):
 )
 def test_rates_are_those_of_the_law(name, real):
     function, length, event = CASES[name]
-    runner = runner_of(function, length)
-    hits = runner.weighted(event, plan_of(runner, event), 400_000, np.random.SeedSequence(3))
+    sampler = runner_of(function, length)
+    hits = sampler.weighted(event, plan_of(sampler, event), 400_000, np.random.SeedSequence(3))
     assert abs(hits.rates[0] - real) < 5 * hits.spreads[0]
     # Far sharper than as many plain runs.
     assert hits.spreads[0] < 0.6 * math.sqrt(real / 400_000)
@@ -160,15 +160,15 @@ def test_draws_that_do_not_matter_are_left_alone():
         return [queries[0] + rng.laplace(), rng.laplace()]
 
     event = Interval(Value((0,)), 6.0, None)
-    runner = runner_of(two, 1)
-    assert [key.position for key in plan_of(runner, event).tables] == [0]
+    sampler = runner_of(two, 1)
+    assert [key.position for key in plan_of(sampler, event).tables] == [0]
 
 
 def test_a_run_that_draws_in_parts_is_weighed_once_a_draw():
     """Only some runs draw twice; the others' weights are those of one draw."""
     function, length, event = CASES["noise for some"]
-    runner = runner_of(function, length)
-    plan = plan_of(runner, event)
+    sampler = runner_of(function, length)
+    plan = plan_of(sampler, event)
     assert {key.position for key in plan.tables} == {0, 1}
     rng = np.random.default_rng(5)
     noise = ImportanceNoise(100_000, plan, rng)
@@ -186,7 +186,7 @@ def test_a_run_that_draws_in_parts_is_weighed_once_a_draw():
 def test_a_wrong_plan_only_costs():
     """A plan that was made for the other tail gives the same rates, with larger errors."""
     function, length, event = CASES["laplace"]
-    runner = runner_of(function, length)
-    wrong = plan_of(runner, Interval(OUTPUT, None, -4.0))
-    hits = runner.weighted(event, wrong, 400_000, np.random.SeedSequence(6))
+    sampler = runner_of(function, length)
+    wrong = plan_of(sampler, Interval(OUTPUT, None, -4.0))
+    hits = sampler.weighted(event, wrong, 400_000, np.random.SeedSequence(6))
     assert abs(hits.rates[0] - math.exp(-5) / 2) < 5 * hits.spreads[0]

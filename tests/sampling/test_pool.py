@@ -168,10 +168,10 @@ def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     from refutedp.model.streams import child
     from refutedp.sampling.plain import PlainSampler
 
-    runners = [
+    samplers = [
         PlainSampler(describe(segfault), Pair([1, 1], [other, 1], "given", {"epsilon": 1.0})) for other in (0, 2)
     ]
-    tasks = [Task(runner.run, (50, 50, child(0, i)), runner.what) for i, runner in enumerate(runners)]
+    tasks = [Task(sampler.run, (50, 50, child(0, i)), sampler.what) for i, sampler in enumerate(samplers)]
     results = Pool(jobs=2).run(tasks)
     assert next(results).first.size == 50
     with pytest.raises(MechanismError, match=r"ran segfault\(\) on \[1, 1\] and \[2, 1\] died more than once"):
@@ -378,8 +378,8 @@ def test_seeds_do_not_depend_on_the_order_of_chunks():
     from refutedp.model.streams import child
     from refutedp.sampling.plain import PlainSampler
 
-    runner = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))
-    chunks = [runner.run(20, 20, child(0, 1, i)) for i in (0, 1)]
-    backwards = [runner.run(20, 20, child(0, 1, i)) for i in (1, 0)]
+    sampler = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))
+    chunks = [sampler.run(20, 20, child(0, 1, i)) for i in (0, 1)]
+    backwards = [sampler.run(20, 20, child(0, 1, i)) for i in (1, 0)]
     for one, other in zip(chunks, reversed(backwards), strict=True):
         assert np.array_equal(one.first.groups[0].columns[0], other.first.groups[0].columns[0])

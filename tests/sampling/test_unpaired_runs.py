@@ -23,9 +23,9 @@ from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_o
 LAPLACE = Key(0, "laplace", None)
 
 
-def unpaired_of(runner, event, share=0.3):
+def unpaired_of(sampler, event, share=0.3):
     """As `refutedp.detector.plan_unpaired` makes it."""
-    pilot = pilot_of(runner, event, plan_of(runner, event), 50_000, np.random.SeedSequence(9))
+    pilot = pilot_of(sampler, event, plan_of(sampler, event), 50_000, np.random.SeedSequence(9))
     weights = pilot.noise.weights
     towards = region_of(pilot.noise, weights * pilot.first).plan(0.05)
     return UnpairedPlan(towards, region_of(pilot.noise, weights * pilot.second), share)
@@ -34,12 +34,12 @@ def unpaired_of(runner, event, share=0.3):
 @pytest.mark.parametrize("name", CASES)
 def test_weighed_they_are_plain_runs(name):
     function, length, event = CASES[name]
-    runner = runner_of(function, length)
-    plan = unpaired_of(runner, event)
+    sampler = runner_of(function, length)
+    plan = unpaired_of(sampler, event)
     never = name in ("uniform", "random")  # on d2
     assert plan.towards.tables and bool(plan.away.tables) != never
-    weighted = runner.unpaired(event, plan, 200_000, np.random.SeedSequence(1))
-    (plain,) = runner.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
+    weighted = sampler.unpaired(event, plan, 200_000, np.random.SeedSequence(1))
+    (plain,) = sampler.count((event,), 800_000, 0.5, np.random.SeedSequence(2))
     assert_same_rates(weighted, plain)
     # Towards the event on d1, and away from it on d2.
     assert weighted.counts.x / weighted.n_x > 5 * plain.x / plain.n_x
@@ -110,25 +110,25 @@ def test_a_region_is_told_from_runs_and_draws_that_do_not_matter_are_left_out():
 def test_few_runs_are_importance_sampled_as_many_are(name):
     """Parts of few runs are finished by plain calls: their noise is that of the plan all the same."""
     function, length, event = CASES[name]
-    runner = runner_of(function, length)
-    plan = plan_of(runner, event)
-    many = runner.weighted(event, plan, 60_000, np.random.SeedSequence(8))
-    parts = [runner.weighted(event, plan, 5, np.random.SeedSequence([8, part])) for part in range(300)]
+    sampler = runner_of(function, length)
+    plan = plan_of(sampler, event)
+    many = sampler.weighted(event, plan, 60_000, np.random.SeedSequence(8))
+    parts = [sampler.weighted(event, plan, 5, np.random.SeedSequence([8, part])) for part in range(300)]
     hits = sum(part.hits[0] for part in parts)
     rate = many.hits[0] / many.pairs
-    (plain,) = runner.count((event,), 60_000, 0.5, np.random.SeedSequence(9))
+    (plain,) = sampler.count((event,), 60_000, 0.5, np.random.SeedSequence(9))
     assert rate > 0.1 and rate > 2 * plain.x / plain.n_x
     assert abs(hits / 1500 - rate) < 5 * math.sqrt(rate * (1 - rate) * (1 / 1500 + 1 / 60_000))
 
 
 def test_a_plan_that_is_wrong_only_costs():
     function, length, event = CASES["laplace"]
-    runner = runner_of(function, length)
+    sampler = runner_of(function, length)
     rng = np.random.default_rng(10)
     table = rng.dirichlet(np.full(len(MASSES), 0.5))[None]
     plan = UnpairedPlan(
         Plan({LAPLACE: 0.9 * table + 0.1 * MASSES}, 0.3), NoiseRegion({LAPLACE: rng.random((1, len(MASSES)))}), 0.5
     )
-    hits = runner.unpaired(event, plan, 400_000, np.random.SeedSequence(6))
+    hits = sampler.unpaired(event, plan, 400_000, np.random.SeedSequence(6))
     for rate, error, real in zip(hits.rates, hits.spreads, (math.exp(-5) / 2, math.exp(-5.5) / 2), strict=True):
         assert abs(rate - real) < 5 * error

@@ -164,14 +164,14 @@ def _once(
     report: Callable[[Progress], None],
 ) -> Result:
     samplers = Samplers(mechanism, settings.on_error, lift=settings.lift)
-    runner, refusal = samplers.of(candidate.pair, child(settings.seed, PROOF_STREAM))
+    sampler, refusal = samplers.of(candidate.pair, child(settings.seed, PROOF_STREAM))
     other = 2 * TRIAL_RUNS + samplers.calls
-    candidate, looked = _aimed(runner, candidate, claim, settings)
-    candidate = _as_asked(planned(runner, candidate, claim, settings), runner, claim, settings)
-    evidence = confirm(runner, candidate, claim, settings, report)
+    candidate, looked = _aimed(sampler, candidate, claim, settings)
+    candidate = _as_asked(planned(sampler, candidate, claim, settings), sampler, claim, settings)
+    evidence = confirm(sampler, candidate, claim, settings, report)
     confirm_runs = evidence.counts.n_x + evidence.counts.n_y
     try:
-        examination = cross_examine(runner, evidence, claim, settings, report)
+        examination = cross_examine(sampler, evidence, claim, settings, report)
     except Contradicted as trouble:
         raise trouble.after(confirm_runs + other + looked) from None
     other += looked + (0 if examination is None else examination.calls)
@@ -187,23 +187,23 @@ def _once(
         notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
         origin=origin_of(mechanism.function),
         examination=examination,
-        make_profile=partial(profile_runs, runner, candidate, settings),
+        make_profile=partial(profile_runs, sampler, candidate, settings),
     )
 
 
-def _aimed(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
+def _aimed(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> tuple[Candidate, int]:
     """With the line of the claim's bound to aim at, which a few runs tell where it was not given; how many."""
     test = claim_test(claim)
     if candidate.tangent is not None or not test.carries_tangent:
         return candidate, 0
-    (counts,) = runner.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
+    (counts,) = sampler.count((candidate.event,), LOOK_RUNS, 0.5, child(settings.seed, LOOK_STREAM))
     line = test.line(*search_rates(counts), candidate.confirmation.share)
     return replace(candidate, search=counts, tangent=line), LOOK_RUNS
 
 
-def _as_asked(candidate: Candidate, runner: Sampler, claim: Claim, settings: Settings) -> Candidate:
+def _as_asked(candidate: Candidate, sampler: Sampler, claim: Claim, settings: Settings) -> Candidate:
     """Paired runs only where the claim, the settings, which may be new ones, and the mechanism allow them."""
-    allowed = settings.paired and settings.method != "fisher" and runner.shares_noise
+    allowed = settings.paired and settings.method != "fisher" and sampler.shares_noise
     allowed = allowed and claim_test(claim).takes_pairs
     strategy = confirmation_of(candidate)
     if allowed or not strategy.needs_pairs:
@@ -213,12 +213,12 @@ def _as_asked(candidate: Candidate, runner: Sampler, claim: Claim, settings: Set
 
 def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:
     """A mechanism that now fails on every run is no fixed mechanism."""
-    runner = as_written(mechanism, pair, settings.on_error)
+    sampler = as_written(mechanism, pair, settings.on_error)
     seeds = child(settings.seed, TRIAL_STREAM)
-    runs = runner.run(TRIAL_RUNS, TRIAL_RUNS, seeds)
+    runs = sampler.run(TRIAL_RUNS, TRIAL_RUNS, seeds)
     if all(group.shape.error for side in (runs.first, runs.second) for group in side.groups):
         try:
-            replace(runner, on_error="raise").run(1, 1, seeds)
+            replace(sampler, on_error="raise").run(1, 1, seeds)
         except MechanismError as error:
             raise MechanismError(f"{mechanism.name}() failed on every trial run: {error}") from error
         raise MechanismError(f"{mechanism.name}() failed on nearly every trial run: its outputs cannot be tested")

@@ -124,15 +124,15 @@ def _curve(
     report: Callable[[Progress], None],
 ) -> _Curve:
     """What one set of fresh runs says of every test epsilon."""
-    if found.candidate is None or found.runner is None:
+    if found.candidate is None or found.sampler is None:
         raise UsageError(
             f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
         )
-    (counts,) = count_fresh(found.runner, [found.candidate], settings, report)
+    (counts,) = count_fresh(found.sampler, [found.candidate], settings, report)
     judged = replace(judge(found.candidate, counts, claim, settings), bound=None)
     points = [Point(claim.epsilon, t, _against(judged, t, settings.method)) for t in tests]
     # What refutes the smallest test epsilon is heard for all: it is the same event.
-    heard = cross_examine(found.runner, points[0].evidence, PureDP(tests[0]), settings, report)
+    heard = cross_examine(found.sampler, points[0].evidence, PureDP(tests[0]), settings, report)
     other = prepared.calls + found.noise_free + (0 if heard is None else heard.calls)
     effort = Effort(found.pairs, found.events, found.runs, 2 * settings.confirm_runs, other)
     return _Curve(tuple(points), effort, tuple(prepared.notes))

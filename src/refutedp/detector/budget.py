@@ -30,20 +30,20 @@ _BESIDE = 40_000
 """Runs a side, at most, for what stands beside the verdict: figures, the test of rounding, the other adjacency."""
 
 
-def seconds_per_run(runners: Sequence[Sampler], settings: Settings, time_limit: float) -> tuple[float, int]:
+def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit: float) -> tuple[float, int]:
     """Measure a run on the first, the middle and the last pair, and say how many runs that took.
 
     It spends a small part of the limit.
     """
     runs = 0
-    numbers = sorted({0, len(runners) // 2, len(runners) - 1})[:_TIMED_PAIRS]
+    numbers = sorted({0, len(samplers) // 2, len(samplers) - 1})[:_TIMED_PAIRS]
     enough = min(0.2, time_limit / 50)
     slowest = 0.0
     for number in numbers:
         n, took = 4, 0.0
         while took < enough and n <= _MOST_TIMED:
             start = time.perf_counter()
-            runners[number].run(n, n, child(settings.seed, TIMING_STREAM, number, n))
+            samplers[number].run(n, n, child(settings.seed, TIMING_STREAM, number, n))
             took = time.perf_counter() - start
             runs += 2 * n
             speed = took / (2 * n)

@@ -27,28 +27,28 @@ T = TypeVar("T")
 
 
 def count_fresh(
-    runner: Sampler,
+    sampler: Sampler,
     candidates: Sequence[Candidate],
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int = CONFIRM_STREAM,
 ) -> list[Counts]:
-    """Hits of each candidate's event on one set of fresh runs; all share the runner's pair and a strategy."""
+    """Hits of each candidate's event on one set of fresh runs; all share the sampler's pair and a strategy."""
     strategy = confirmation_of(candidates[0])
     try:
-        return _count(_strict(runner, *candidates), candidates, strategy, settings, report, stream)
+        return _count(_strict(sampler, *candidates), candidates, strategy, settings, report, stream)
     except CannotSample:
         plain = strategy.by_plain_calls()
-        return _count(runner.by_plain_calls(), candidates, plain, settings, report, stream + ANEW)
+        return _count(sampler.by_plain_calls(), candidates, plain, settings, report, stream + ANEW)
 
 
-def _strict(runner: Sampler, *candidates: Candidate) -> Sampler:
+def _strict(sampler: Sampler, *candidates: Candidate) -> Sampler:
     """For runs that are evidence, with noise that is right to the last digit where that is what they are to show."""
-    return runner.for_evidence(exact=any(reads_digits(candidate.event) for candidate in candidates))
+    return sampler.for_evidence(exact=any(reads_digits(candidate.event) for candidate in candidates))
 
 
 def _count(
-    runner: Sampler,
+    sampler: Sampler,
     candidates: Sequence[Candidate],
     strategy: Confirmation,
     settings: Settings,
@@ -56,10 +56,11 @@ def _count(
     stream: int,
 ) -> list[Counts]:
     total = 2 * settings.confirm_runs
-    sizes = chunk_sizes(total, 2 * runner.chunk)
+    sizes = chunk_sizes(total, 2 * sampler.chunk)
     events = tuple(candidate.event for candidate in candidates)
     tasks = [
-        strategy.task(runner, events, size, child(settings.seed, stream, number)) for number, size in enumerate(sizes)
+        strategy.task(sampler, events, size, child(settings.seed, stream, number))
+        for number, size in enumerate(sizes)
     ]
     parts: list[tuple[Counts, ...]] = []
     done = 0
@@ -71,7 +72,7 @@ def _count(
 
 
 def confirm(
-    runner: Sampler,
+    sampler: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -86,17 +87,17 @@ def confirm(
     call each stop there; cheap runs go on, so that the certified bound gets sharp.
     """
     try:
-        return _confirm(_strict(runner, candidate), candidate, claim, settings, report, stream)
+        return _confirm(_strict(sampler, candidate), candidate, claim, settings, report, stream)
     except CannotSample:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
         candidate = replace(candidate, confirmation=confirmation_of(candidate).by_plain_calls())
-        plain = runner.by_plain_calls()
+        plain = sampler.by_plain_calls()
         evidence = _confirm(plain, candidate, claim, settings, report, stream + ANEW)
         return replace(evidence, fallback=True)
 
 
 def _confirm(
-    runner: Sampler,
+    sampler: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -105,7 +106,7 @@ def _confirm(
 ) -> Evidence:
     strategy = confirmation_of(candidate)
     if settings.method == "fisher" or settings.stop == "fixed":
-        (counts,) = _count(runner, [candidate], strategy, settings, report, stream)
+        (counts,) = _count(sampler, [candidate], strategy, settings, report, stream)
         return judge(candidate, counts, claim, settings)
     total = 2 * settings.confirm_runs
     process = strategy.start(claim, candidate)
@@ -113,19 +114,19 @@ def _confirm(
 
     def tasks(size: int, number: int) -> list[Task[object]]:
         return [
-            strategy.task(runner, (candidate.event,), part, child(settings.seed, stream, number, chunk))
-            for chunk, part in enumerate(chunk_sizes(size, 2 * runner.chunk))
+            strategy.task(sampler, (candidate.event,), part, child(settings.seed, stream, number, chunk))
+            for chunk, part in enumerate(chunk_sizes(size, 2 * sampler.chunk))
         ]
 
     try:
-        with closing(_in_batches(tasks, settings, costs_calls=runner.costs_calls)) as batches:
+        with closing(_in_batches(tasks, settings, costs_calls=sampler.costs_calls)) as batches:
             for size, parts in batches:
                 process = process.update(strategy.joined(parts))
                 done += size
                 report(Progress("confirm", done, total))
                 if not decided and process.rejects(strategy.level(settings.significance)):
                     decided = process.hits.runs
-                    if runner.costs_calls or settings.goal == "speed":
+                    if sampler.costs_calls or settings.goal == "speed":
                         break
     except CannotSample:
         if not strategy.stands_if_cut_short:

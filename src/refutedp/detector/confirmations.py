@@ -68,7 +68,9 @@ class Confirmation(ABC):
         """The evidence against the claim before the first run."""
 
     @abstractmethod
-    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(
+        self, sampler: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+    ) -> Task[Any]:
         """So many runs on both sides together; what they give depends on the strategy, see `joined`."""
 
     @abstractmethod
@@ -150,9 +152,11 @@ class Allocation(_Counted):
         """Bets on what the search runs of the candidate showed."""
         return claim_test(claim).start(candidate.search, self.share, candidate.tangent)
 
-    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(
+        self, sampler: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+    ) -> Task[Any]:
         """Independent runs."""
-        return Task(runner.count, (events, runs, self.share, seeds), runner.what)
+        return Task(sampler.count, (events, runs, self.share, seeds), sampler.what)
 
     @classmethod
     def with_share(cls, share: float) -> Allocation:
@@ -171,9 +175,11 @@ class Paired(_Counted):
         """Bets on what the search runs of the candidate showed."""
         return claim_test(claim).start_paired(candidate.search)
 
-    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(
+        self, sampler: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+    ) -> Task[Any]:
         """Half as many pairs of runs."""
-        return Task(runner.paired, (events, runs // 2, seeds), runner.what)
+        return Task(sampler.paired, (events, runs // 2, seeds), sampler.what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +230,13 @@ class ImportanceSampled(Confirmation):
         """Bets against the claim's line, or the one that the plan aims at."""
         return self.known.start(claim_test(claim).line_of_bets(self.known.line))
 
-    def task(self, runner: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence) -> Task[Any]:
+    def task(
+        self, sampler: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+    ) -> Task[Any]:
         """Lifted runs on noise drawn by the plan."""
         (event,) = events
-        assert isinstance(runner, LiftedSampler), "plans are made for these only"
-        return self.known.task(runner, event, runs, seeds)
+        assert isinstance(sampler, LiftedSampler), "plans are made for these only"
+        return self.known.task(sampler, event, runs, seeds)
 
     def joined(self, parts: Sequence[Any]) -> Any:
         """Weighted hits."""

@@ -64,7 +64,7 @@ class Contradicted(Exception):
 
 
 def cross_examine(
-    runner: Sampler,
+    sampler: Sampler,
     evidence: Evidence,
     claim: Claim,
     settings: Settings,
@@ -74,10 +74,10 @@ def cross_examine(
 
     Raises `Contradicted`.
     """
-    if not isinstance(runner, LiftedSampler) or evidence.fallback:
+    if not isinstance(sampler, LiftedSampler) or evidence.fallback:
         return None
     if evidence.log_p_value > math.log(settings.significance):
-        return _compare(runner, settings)
+        return _compare(sampler, settings)
     brief = replace(
         settings,
         confirm_runs=min(_calls(evidence, claim, settings), settings.confirm_runs),
@@ -85,12 +85,12 @@ def cross_examine(
         method="allocation",
     )
     independent = replace(evidence.candidate, confirmation=Allocation())
-    plain = confirm(runner.by_plain_calls(), independent, claim, brief, report, stream=EXAMINE_STREAM)
+    plain = confirm(sampler.by_plain_calls(), independent, claim, brief, report, stream=EXAMINE_STREAM)
     calls = plain.counts.n_x + plain.counts.n_y
     _require_equal_rates(plain, evidence)
     if plain.log_p_value <= math.log(settings.significance):
         return Examination(calls, plain)
-    repeated = _repeat(runner, evidence, settings)
+    repeated = _repeat(sampler, evidence, settings)
     return Examination(calls + repeated, plain, repeated)
 
 
@@ -141,23 +141,23 @@ def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
     return min(upper, lower) + math.log(2) <= _LEVEL
 
 
-def _repeat(runner: LiftedSampler, evidence: Evidence, settings: Settings) -> int:
+def _repeat(sampler: LiftedSampler, evidence: Evidence, settings: Settings) -> int:
     """Let the function repeat runs of the lift on the same draws; how many."""
     from refutedp.sampling.lifted.trust.witness import hear_runs
 
-    pair, rng = runner.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
+    pair, rng = sampler.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
     repeated, hits, made = 0, [0, 0], 0
     rate = max((evidence.counts.x + 1) / (evidence.counts.n_x + 1), 1e-9)
     most = max(settings.confirm_runs, evidence.counts.n_x)
     try:
-        if runner.scattered:
+        if sampler.scattered:
             return 0  # Such runs are plain calls already.
-        size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in runner.lifts))
+        size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in sampler.lifts))
         while made < most and hits[0] < REPEATED:
             noise = _noise(size, evidence.candidate, rng)
             room = REPEATED - hits[0]
             heard = hear_runs(
-                runner.lifts, runner.mechanism, (pair.d1, pair.d2), pair.arguments, evidence.event, noise, rng, room
+                sampler.lifts, sampler.mechanism, (pair.d1, pair.d2), pair.arguments, evidence.event, noise, rng, room
             )
             if heard.contradiction is not None:
                 raise Contradicted(heard.contradiction)
@@ -178,18 +178,18 @@ def _noise(size: int, candidate: Candidate, rng: np.random.Generator) -> SharedN
     return SharedNoise(size) if plan is None else ImportanceNoise(size, plan, rng)
 
 
-def _compare(runner: LiftedSampler, settings: Settings) -> Examination:
+def _compare(sampler: LiftedSampler, settings: Settings) -> Examination:
     """Plain calls and lifted runs of each input must be indistinguishable."""
-    pair = runner.pair
+    pair = sampler.pair
     calls = min(COMPARED, 2 * settings.confirm_runs)
     for side, data in enumerate((pair.d1, pair.d2)):
         chosen, tested = (
-            run_plain(runner.mechanism, (data,), pair.arguments, np.zeros(calls // 2, dtype=np.int64), seeds)[0]
+            run_plain(sampler.mechanism, (data,), pair.arguments, np.zeros(calls // 2, dtype=np.int64), seeds)[0]
             for seeds in child(settings.seed, COMPARE_STREAM, side).spawn(2)
         )
         rng = np.random.default_rng(child(settings.seed, COMPARE_STREAM, side, 2))
         try:
-            lifted = [runner.lifts[side].sample(n, rng) for n in (calls // 2, _LIFTED)]
+            lifted = [sampler.lifts[side].sample(n, rng) for n in (calls // 2, _LIFTED)]
         except CannotSample as refusal:
             raise Contradicted(f"its lift was refused at last: {refusal}") from refusal
         _require_alike(chosen, lifted[0], tested, lifted[1], f"d{side + 1}")

@@ -89,15 +89,15 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         origin=origin_of(described.function),
         vacuous=found.same,
     )
-    if found.candidate is None or found.runner is None:
+    if found.candidate is None or found.sampler is None:
         return result
-    chosen = [(found.candidate, found.runner), *([] if found.outside is None else [found.outside])]
+    chosen = [(found.candidate, found.sampler), *([] if found.outside is None else [found.outside])]
     # Where two are tested, each gets half of the significance.
     level = replace(settings, significance=settings.significance / len(chosen))
     tested: list[_Tested] = []
-    for candidate, runner in chosen:
+    for candidate, sampler in chosen:
         try:
-            tested.append(_test(candidate, runner, claim, level, report))
+            tested.append(_test(candidate, sampler, claim, level, report))
         except Contradicted as trouble:
             raise trouble.after(trouble.runs + result.effort.runs) from None
     convicted = [one for one in tested if one.verdict is Verdict.VIOLATION]
@@ -125,7 +125,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         examination=best.examination,
         vacuous=vacuous,
         outside=besides,
-        make_profile=partial(profile_runs, best.runner, best.evidence.candidate, settings),
+        make_profile=partial(profile_runs, best.sampler, best.evidence.candidate, settings),
     )
 
 
@@ -133,7 +133,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
 class _Tested:
     """A candidate that was confirmed and cross-examined."""
 
-    runner: Sampler
+    sampler: Sampler
     evidence: Evidence
     examination: Examination | None
     verdict: Verdict
@@ -150,14 +150,14 @@ class _Tested:
 
 
 def _test(
-    candidate: Candidate, runner: Sampler, claim: Claim, settings: Settings, report: Callable[[Progress], None]
+    candidate: Candidate, sampler: Sampler, claim: Claim, settings: Settings, report: Callable[[Progress], None]
 ) -> _Tested:
-    aimed = aim(runner, candidate, claim, settings, report)
-    evidence = confirm(aimed.runner, aimed.candidate, claim, settings, report)
+    aimed = aim(sampler, candidate, claim, settings, report)
+    evidence = confirm(aimed.sampler, aimed.candidate, claim, settings, report)
     verdict = verdict_of(evidence, settings)
-    tested = _Tested(aimed.runner, evidence, None, verdict, aimed.runs)
+    tested = _Tested(aimed.sampler, evidence, None, verdict, aimed.runs)
     try:
-        examination = cross_examine(aimed.runner, evidence, claim, settings, report)
+        examination = cross_examine(aimed.sampler, evidence, claim, settings, report)
     except Contradicted as trouble:
         raise trouble.after(tested.aimed + tested.confirm_runs) from None
     return replace(tested, examination=examination)
@@ -172,7 +172,7 @@ def _float_leak(
     """
     if found.rounding is None:
         return None, 0
-    candidate, runner = found.rounding
+    candidate, sampler = found.rounding
     brief = replace(
         settings,
         confirm_runs=min(settings.confirm_runs, ROUNDING_CALLS),
@@ -180,7 +180,7 @@ def _float_leak(
         method="allocation",
         stop="early",
     )
-    evidence = confirm(runner.by_plain_calls(), candidate, claim, brief, report, stream=ROUNDING_STREAM)
+    evidence = confirm(sampler.by_plain_calls(), candidate, claim, brief, report, stream=ROUNDING_STREAM)
     convicts = evidence.log_p_value <= math.log(settings.significance)
     return (evidence if convicts else None), evidence.counts.n_x + evidence.counts.n_y
 

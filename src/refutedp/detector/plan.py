@@ -47,22 +47,22 @@ SHARPER = 1.004
 class Aimed:
     """What to confirm, and by which strategy, which is part of the candidate."""
 
-    runner: Sampler
+    sampler: Sampler
     candidate: Candidate
     runs: int = 0
     """Runs that the pilots took, on both sides."""
 
 
 def aim(
-    runner: Sampler,
+    sampler: Sampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
     report: Callable[[Progress], None] = lambda _: None,
 ) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
-    plain = Aimed(runner, candidate)
-    lifted = _weighable(runner, candidate, settings)
+    plain = Aimed(sampler, candidate)
+    lifted = _weighable(sampler, candidate, settings)
     if lifted is None:
         return plain
     counted = _Pilots(report)
@@ -73,27 +73,29 @@ def aim(
     return replace(aimed, runs=counted.runs)
 
 
-def _aim(runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]) -> Aimed:
+def _aim(
+    sampler: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
+) -> Aimed:
     if settings.goal == "speed" or not claim_test(claim).importance_sharpens:
-        return _to_convict(runner, plain, claim, settings, tick)
-    return _to_sharpen(runner, plain, claim, settings, tick) if settings.importance == "always" else plain
+        return _to_convict(sampler, plain, claim, settings, tick)
+    return _to_sharpen(sampler, plain, claim, settings, tick) if settings.importance == "always" else plain
 
 
-def _weighable(runner: Sampler, candidate: Candidate, settings: Settings) -> LiftedSampler | None:
+def _weighable(sampler: Sampler, candidate: Candidate, settings: Settings) -> LiftedSampler | None:
     """The sampler, if it and the settings allow to weigh runs, and weighted runs can speak of the event at all.
 
     Their noise has the distribution of NumPy's, not its last digits.
     """
     allowed = settings.importance != "never" and settings.stop == "early" and settings.method != "fisher"
-    return runner if allowed and isinstance(runner, LiftedSampler) and not reads_digits(candidate.event) else None
+    return sampler if allowed and isinstance(sampler, LiftedSampler) and not reads_digits(candidate.event) else None
 
 
-def planned(runner: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
+def planned(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Settings) -> Candidate:
     """The candidate with a plan, if its strategy wants one; where none can be made, with another strategy."""
     strategy = confirmation_of(candidate)
     if not strategy.needs_plan:
         return candidate
-    lifted = _weighable(runner, candidate, settings)
+    lifted = _weighable(sampler, candidate, settings)
     try:
         piloted = None if lifted is None else pilots(lifted, candidate, claim, settings)
     except CannotSample:
@@ -115,14 +117,14 @@ class _Pilots:
 
 
 def _to_convict(
-    runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
+    sampler: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
 ) -> Aimed:
     """Importance-sampled, where plain runs would not convict within the budget, or not soonest, and these would."""
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
-    runner, moved, plan = _moved(runner, plain.candidate, claim, settings, tick)
-    piloted = pilots(runner, moved, claim, settings, plan, tick)
+    sampler, moved, plan = _moved(sampler, plain.candidate, claim, settings, tick)
+    piloted = pilots(sampler, moved, claim, settings, plan, tick)
     if piloted is None:
         return plain
     budget = 2 * settings.confirm_runs / (math.log(1 / settings.significance) + _SLACK)
@@ -134,11 +136,11 @@ def _to_convict(
         return plain
     kind = UnpairedImportanceSampled if found is other else ImportanceSampled
     strategy = kind(found, confirmation_of(plain.candidate))
-    return Aimed(runner, replace(moved, confirmation=strategy, tangent=found.line))
+    return Aimed(sampler, replace(moved, confirmation=strategy, tangent=found.line))
 
 
 def _moved(
-    runner: LiftedSampler, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
+    sampler: LiftedSampler, candidate: Candidate, claim: Claim, settings: Settings, tick: Callable[[int], None]
 ) -> tuple[LiftedSampler, Candidate, Plan]:
     """The candidate with the half-line where the claim breaks most clearly, if its event is an interval.
 
@@ -147,21 +149,21 @@ def _moved(
     """
     event = candidate.event
     if not isinstance(event, Interval):
-        return runner, candidate, NO_PLAN
+        return sampler, candidate, NO_PLAN
     line = line_of(candidate, claim)
-    found = [aim_at(tail, runner, event, line, claim, settings, tick) for tail in (UPPER, LOWER)]
+    found = [aim_at(tail, sampler, event, line, claim, settings, tick) for tail in (UPPER, LOWER)]
     best = max((one for one in found if one is not None), key=lambda one: one.score, default=None)
     if best is None:
-        return runner, candidate, NO_PLAN
+        return sampler, candidate, NO_PLAN
     if not best.swapped:
-        return runner, replace(candidate, event=best.event, tangent=best.line), best.plan
+        return sampler, replace(candidate, event=best.event, tangent=best.line), best.plan
     pair = candidate.pair.swapped()
     turned = replace(candidate, pair=pair, event=best.event, search=candidate.search.swapped(), tangent=best.line)
-    return runner.swapped(), turned, best.plan
+    return sampler.swapped(), turned, best.plan
 
 
 def _to_sharpen(
-    runner: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
+    sampler: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
 ) -> Aimed:
     """Importance-sampled, if that certifies a larger ratio of a rare event that seems to break the claim."""
     candidate = plain.candidate
@@ -170,22 +172,22 @@ def _to_sharpen(
         return plain
     line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
     candidate = replace(candidate, tangent=line)
-    piloted = pilots(runner, candidate, claim, settings, tick=tick)
+    piloted = pilots(sampler, candidate, claim, settings, tick=tick)
     if piloted is None:
         return plain
     found = _sharpest(piloted.pairs(), settings)
     weighted = [(found, candidate.event)]
-    beyond = _further(runner, candidate.event, found, settings, tick)
+    beyond = _further(sampler, candidate.event, found, settings, tick)
     if beyond is not None:
         further_out = replace(candidate, event=beyond.event, tangent=found.line)
-        moved = pilots(runner, further_out, claim, settings, beyond.plan, tick)
+        moved = pilots(sampler, further_out, claim, settings, beyond.plan, tick)
         if moved is not None:
             weighted.append((_sharpest(moved.pairs(), settings), beyond.event))
     best, event = max(weighted, key=lambda one: _bound_of(one[0], settings))
     if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain
     strategy = ImportanceSampled(best, confirmation_of(plain.candidate))
-    return Aimed(runner, replace(candidate, event=event, tangent=best.line, confirmation=strategy))
+    return Aimed(sampler, replace(candidate, event=event, tangent=best.line, confirmation=strategy))
 
 
 def _sharpest(found: ImportancePlan, settings: Settings) -> ImportancePlan:
@@ -211,14 +213,14 @@ def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
 
 
 def _further(
-    runner: LiftedSampler, event: object, found: ImportancePlan, settings: Settings, tick: Callable[[int], None]
+    sampler: LiftedSampler, event: object, found: ImportancePlan, settings: Settings, tick: Callable[[int], None]
 ) -> HalfLine | None:
     """A better half-line in the event's own tail, if the event is one and there is a better one."""
     if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
         return None
     upper = event.high is None
     plan = replace(found.plan, plain=PLAIN_IN_PILOTS)
-    best = further(upper, runner, event, found.line, plan, settings, tick)
+    best = further(upper, sampler, event, found.line, plan, settings, tick)
     return None if best is None or best.event == event or best.score <= 0 else best
 
 

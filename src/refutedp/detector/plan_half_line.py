@@ -58,7 +58,7 @@ class HalfLine:
 
 def aim_at(
     upper: bool,
-    runner: LiftedSampler,
+    sampler: LiftedSampler,
     event: Interval,
     line: Tangent,
     claim: Claim,
@@ -69,8 +69,8 @@ def aim_at(
     plan, best = NO_PLAN, None
     for number in range(AIMS):
         rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), number))
-        noise = ImportanceNoise(size_of(runner, settings), plan, rng)
-        sides = values_on(runner.lifts, event.of, noise, rng)
+        noise = ImportanceNoise(size_of(sampler, settings), plan, rng)
+        sides = values_on(sampler.lifts, event.of, noise, rng)
         tick(noise.n)
         if not plan.tables:
             # Somewhere in the tail, for a start.
@@ -90,7 +90,7 @@ def aim_at(
 
 def further(
     upper: bool,
-    runner: LiftedSampler,
+    sampler: LiftedSampler,
     event: Interval,
     line: Tangent,
     plan: Plan,
@@ -102,8 +102,8 @@ def further(
     One pilot.
     """
     rng = np.random.default_rng(child(settings.seed, AIM_STREAM, int(upper), AIMS))
-    noise = ImportanceNoise(size_of(runner, settings), plan, rng)
-    sides = values_on(runner.lifts, event.of, noise, rng)
+    noise = ImportanceNoise(size_of(sampler, settings), plan, rng)
+    sides = values_on(sampler.lifts, event.of, noise, rng)
     tick(noise.n)
     return _best(event, upper, noise, sides, line, (False,))
 

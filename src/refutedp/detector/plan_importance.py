@@ -79,10 +79,10 @@ class ImportancePlan:
         return start_weighted(line, self.pilot, self.line)
 
     def task(
-        self, runner: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
+        self, sampler: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
     ) -> Task[WeightedHits]:
         """So many runs of both sides together."""
-        return Task(runner.weighted, (event, self.plan, runs // 2, seeds), runner.what)
+        return Task(sampler.weighted, (event, self.plan, runs // 2, seeds), sampler.what)
 
     def against(self, line: Tangent) -> ImportancePlan:
         """The same plan aimed at another line, with the part of the runs left plain that serves there."""
@@ -131,7 +131,7 @@ def _silent(_: int) -> None:
 
 
 def pilots(
-    runner: LiftedSampler,
+    sampler: LiftedSampler,
     candidate: Candidate,
     claim: Claim,
     settings: Settings,
@@ -142,10 +142,10 @@ def pilots(
 
     The first pilot is drawn by `plan`, if one is at hand; `tick` is told after each how many pairs it took.
     """
-    line, size = line_of(candidate, claim), size_of(runner, settings)
+    line, size = line_of(candidate, claim), size_of(sampler, settings)
 
     def next_pilot(number: int) -> Pilot:
-        pilot = pilot_of(runner, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
+        pilot = pilot_of(sampler, candidate.event, plan, size, child(settings.seed, PLAN_STREAM, number))
         tick(size)
         return pilot
 
@@ -163,11 +163,11 @@ def pilots(
     return Piloted(plan, line, (next_pilot(MOST_PILOTS), next_pilot(MOST_PILOTS + 1)))
 
 
-def pilot_of(runner: LiftedSampler, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
+def pilot_of(sampler: LiftedSampler, event: Event, plan: Plan, size: int, seeds: np.random.SeedSequence) -> Pilot:
     """A pilot on noise drawn by a plan."""
     rng = np.random.default_rng(seeds)
     noise = ImportanceNoise(size, plan, rng)
-    return Pilot(noise, *plain_hits(runner.lifts, event, noise, rng))
+    return Pilot(noise, *plain_hits(sampler.lifts, event, noise, rng))
 
 
 def line_of(candidate: Candidate, claim: Claim) -> Tangent:
@@ -175,7 +175,7 @@ def line_of(candidate: Candidate, claim: Claim) -> Tangent:
     return candidate.tangent or claim_test(claim).line(*search_rates(candidate.search))
 
 
-def size_of(runner: LiftedSampler, settings: Settings) -> int:
+def size_of(sampler: LiftedSampler, settings: Settings) -> int:
     """Pairs of runs in a pilot."""
     wanted = max(settings.confirm_runs // 5, SMALLEST_PILOT)
-    return min(wanted, PILOT, *(lift.chunk for lift in runner.lifts))
+    return min(wanted, PILOT, *(lift.chunk for lift in sampler.lifts))

@@ -58,10 +58,10 @@ class UnpairedImportancePlan:
         return start_unpaired(line, self.plan.towards.plain, self.plan.share, self.stake)
 
     def task(
-        self, runner: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
+        self, sampler: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
     ) -> Task[UnpairedHits]:
         """So many runs of both sides together."""
-        return Task(runner.unpaired, (event, self.plan, runs, seeds), runner.what)
+        return Task(sampler.unpaired, (event, self.plan, runs, seeds), sampler.what)
 
 
 def unpaired(piloted: Piloted) -> UnpairedImportancePlan | None:

@@ -247,8 +247,8 @@ PROFILE_RUNS, PROFILE_CALLS = 20_000, 1_000
 """Runs a side for the figures of a report; few where each is a Python call."""
 
 
-def profile_runs(runner: Sampler, candidate: Candidate, settings: Settings) -> Profile:
+def profile_runs(sampler: Sampler, candidate: Candidate, settings: Settings) -> Profile:
     """How the event's feature is spread on both inputs, on runs that serve no other purpose."""
-    runs = min(PROFILE_CALLS if runner.costs_calls else PROFILE_RUNS, settings.confirm_runs)
-    sample = runner.sample(runs, child(settings.seed, PROFILE_STREAM))
+    runs = min(PROFILE_CALLS if sampler.costs_calls else PROFILE_RUNS, settings.confirm_runs)
+    sample = sampler.sample(runs, child(settings.seed, PROFILE_STREAM))
     return profile_of(candidate.event, sample.first, sample.second)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ class Found:
     """
 
     candidate: Candidate | None
-    runner: Sampler | None
+    sampler: Sampler | None
     pairs: int
     events: int
     runs: int
@@ -78,7 +78,7 @@ class _Racer:
     """A pair about to run, with the costly features that showed something in the pilot; None before it."""
 
     number: int
-    runner: Sampler
+    sampler: Sampler
     subtle: tuple[Feature, ...] | None = None
 
 
@@ -87,7 +87,7 @@ class _Looked:
     """A pair with its best events after a round; after the pilot, also the best one about rounding."""
 
     number: int
-    runner: Sampler
+    sampler: Sampler
     runs: int
     """On either side."""
     search: Search
@@ -125,7 +125,7 @@ def search(
     while fresh:
         racing = [_Racer(len(looked) + number, sampler) for number, sampler in enumerate(fresh)]
         looked += look("pilot", racing, pilot_runs, PILOT_STREAM)
-        fresh = prepared.more([Seen(one.runner.pair, one.score) for one in looked])
+        fresh = prepared.more([Seen(one.sampler.pair, one.score) for one in looked])
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
     noise_free = sum(one.noise_free for one in looked)
@@ -138,7 +138,7 @@ def search(
         racing_on = promising | {one.number for one in best}
         looked = [one for one in looked if one.number in racing_on]
     rest = max(settings.search_runs - pilot_runs, 100)
-    racing = [_Racer(one.number, one.runner, one.search.promising) for one in looked]
+    racing = [_Racer(one.number, one.sampler, one.search.promising) for one in looked]
     looked = look("search", racing, rest, MAIN_STREAM)
     runs += 2 * rest * len(looked)
     noise_free += sum(one.noise_free for one in looked)
@@ -155,17 +155,17 @@ def search(
         suspected=suspected or more,
         same=same,
     )
-    outside = [one for one in looked if one.runner.pair.outside]
-    ordinary = [one for one in looked if not one.runner.pair.outside]
+    outside = [one for one in looked if one.sampler.pair.outside]
+    ordinary = [one for one in looked if not one.sampler.pair.outside]
     for among in (ordinary, outside):
         finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.needed_upper_bound(among))
         if finalists:
             winner = Rounds(scorer, settings, report).run(finalists)
-            candidate = look.candidate(winner.runner, winner.event, rest + winner.counts.n_x, winner.counts)
-            oriented = _oriented(winner.runner, winner.event)
+            candidate = look.candidate(winner.sampler, winner.event, rest + winner.counts.n_x, winner.counts)
+            oriented = _oriented(winner.sampler, winner.event)
             found = replace(found, runs=found.runs + winner.all_runs)
             if found.candidate is None:
-                found = replace(found, candidate=candidate, runner=oriented)
+                found = replace(found, candidate=candidate, sampler=oriented)
             else:
                 found = replace(found, outside=(candidate, oriented))
     optimists = frozenset(one.number for one in looked if one.optimistic_score >= _reach(looked))
@@ -177,12 +177,12 @@ def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Look
 
     Else those beyond them that do stay in the race, too. What seems to break the claim there besides is told.
     """
-    ordinary = [one for one in looked if not one.runner.pair.outside]
-    outside = [one for one in looked if one.runner.pair.outside and one.score > threshold]
+    ordinary = [one for one in looked if not one.sampler.pair.outside]
+    outside = [one for one in looked if one.sampler.pair.outside and one.score > threshold]
     if not ordinary:
         return looked, ""
     if max(one.score for one in ordinary) > threshold:
-        return ordinary, outside[0].runner.pair.outside if outside else ""
+        return ordinary, outside[0].sampler.pair.outside if outside else ""
     return [*ordinary, *outside], ""
 
 
@@ -207,7 +207,7 @@ def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Fin
             if scored.optimistic_score >= reach and scored.upper_bound >= needed_upper_bound
         ]
         if near:
-            finalists.append(Finalist(one.number, one.runner, distinct(near)))
+            finalists.append(Finalist(one.number, one.sampler, distinct(near)))
     return finalists
 
 
@@ -224,24 +224,24 @@ def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
     for one in chosen:
         ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored, one.runs))[:MOST_OPTIMISTIC]
         if ahead:
-            finalists.append(Finalist(one.number, one.runner, distinct(ahead)))
+            finalists.append(Finalist(one.number, one.sampler, distinct(ahead)))
     return finalists
 
 
 def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Sampler] | None:
-    ordinary = [one for one in looked if not one.runner.pair.outside] or looked
+    ordinary = [one for one in looked if not one.sampler.pair.outside] or looked
     seen = [(one, one.rounding) for one in ordinary if one.rounding is not None]
     if not seen:
         return None
     one, best = max(seen, key=lambda pair: pair[1].score)
     if best.score <= look.scorer.threshold:
         return None
-    candidate = look.candidate(one.runner, best, n)
-    return candidate, _oriented(one.runner, best)
+    candidate = look.candidate(one.sampler, best, n)
+    return candidate, _oriented(one.sampler, best)
 
 
-def _oriented(runner: Sampler, scored: Scored) -> Sampler:
-    return runner.swapped() if scored.swapped else runner
+def _oriented(sampler: Sampler, scored: Scored) -> Sampler:
+    return sampler.swapped() if scored.swapped else sampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +259,12 @@ class _Round:
         """The best events of each pair that races, on `runs` runs a side."""
         common = self._common(stream)
         # The longest first, lest all cores wait for the last one.
-        ordered = sorted(racing, key=lambda racer: -racer.runner.length)
+        ordered = sorted(racing, key=lambda racer: -racer.sampler.length)
         tasks = [
             Task(
                 search_pair,
                 (
-                    racer.runner,
+                    racer.sampler,
                     runs,
                     child(self.settings.seed, stream, racer.number),
                     len(self.prepared.samplers),
@@ -274,7 +274,7 @@ class _Round:
                     racer.subtle,
                     common,
                 ),
-                racer.runner.what,
+                racer.sampler.what,
             )
             for racer in ordered
         ]
@@ -282,21 +282,21 @@ class _Round:
         best = -math.inf
         words = ""
         for racer, (found, rounding, noise_free, same) in zip(ordered, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.runner, runs, found, rounding, noise_free, same))
+            looked.append(_Looked(racer.number, racer.sampler, runs, found, rounding, noise_free, same))
             if looked[-1].score > max(best, 0.0):
                 best = looked[-1].score
-                shown = f"{racer.runner.pair.category}: {found.best[0].event.words()}"
+                shown = f"{racer.sampler.pair.category}: {found.best[0].event.words()}"
                 words = f"{self.scorer.words(best)} on {shown}"
             self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
         places = {racer.number: place for place, racer in enumerate(racing)}
         return sorted(looked, key=lambda one: places[one.number])
 
-    def candidate(self, runner: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
+    def candidate(self, sampler: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
-        pair = runner.pair.swapped() if scored.swapped else runner.pair
+        pair = sampler.pair.swapped() if scored.swapped else sampler.pair
         counts = Counts(scored.x, scored.y, n, n)
         test = claim_test(self.claim)
-        pairs = test.takes_pairs and runner.shares_noise
+        pairs = test.takes_pairs and sampler.shares_noise
         if latest is not None and pairs and pays_here(latest, self.settings):
             return Candidate(pair, scored.event, Paired(), scored.score, latest)
         tangent, share = test.tangent_and_share(counts, scored.score, self.settings.method)
@@ -336,7 +336,7 @@ class _Round:
 
 
 def search_pair(
-    runner: Sampler,
+    sampler: Sampler,
     n: int,
     seeds: np.random.SeedSequence,
     pairs: int,
@@ -352,16 +352,16 @@ def search_pair(
     it is not known which `subtle` features show something. Lifted runs are made on the `common` noise of all pairs.
     """
     pilot = subtle is None
-    runs = runner.sample(n, seeds, common)
-    pair = runner.pair
+    runs = sampler.sample(n, seeds, common)
+    pair = sampler.pair
     references, calls = zip(
         *(
-            noise_free_leaves(runner.mechanism, data, pair.arguments, outputs)
+            noise_free_leaves(sampler.mechanism, data, pair.arguments, outputs)
             for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
         ),
         strict=True,
     )
-    pairs_of_runs = runner.shares_noise and settings.paired and settings.method != "fisher"
+    pairs_of_runs = sampler.shares_noise and settings.paired and settings.method != "fisher"
     scorer = scorer.on_runs(runs.first.size, pairs_of_runs)
     least = 0.0
     if settings.rarity is not None:

@@ -47,7 +47,7 @@ class Finalist:
     """A pair with its contenders."""
 
     number: int
-    runner: Sampler
+    sampler: Sampler
     contenders: tuple[Contender, ...]
 
     @property
@@ -60,7 +60,7 @@ class Finalist:
 class Winner:
     """The event that won, with its hits in search and those in the last round, and the runs of all rounds."""
 
-    runner: Sampler
+    sampler: Sampler
     event: Scored
     counts: Counts
     all_runs: int
@@ -133,17 +133,17 @@ class Rounds:
                 counts, level, paired=pays_here(counts, self.settings), speed=self.settings.goal == "speed"
             )
             contenders.append(Contender(old.found, counts, score))
-        return Finalist(one.number, one.runner, tuple(contenders))
+        return Finalist(one.number, one.sampler, tuple(contenders))
 
 
 def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:
     """The runs of one pair: one task if they are lifted, else several, for as many cores."""
     events = tuple(contender.found.event for contender in one.contenders)
-    if one.runner.shares_noise:
-        return [Task(one.runner.paired, (events, runs, seeds), one.runner.what)]
-    sizes = chunk_sizes(runs, one.runner.chunk)
+    if one.sampler.shares_noise:
+        return [Task(one.sampler.paired, (events, runs, seeds), one.sampler.what)]
+    sizes = chunk_sizes(runs, one.sampler.chunk)
     return [
-        Task(one.runner.paired, (events, size, part), one.runner.what)
+        Task(one.sampler.paired, (events, size, part), one.sampler.what)
         for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)
     ]
 
@@ -158,8 +158,8 @@ def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:
     ranked = [(one, contender) for one in finalists for contender in one.contenders]
     top = max(contender.score for _, contender in ranked)
     near = [(one, contender) for one, contender in ranked if contender.score >= top - _NEAR * abs(top)]
-    one, best = min(near, key=lambda oc: (oc[0].runner.length + complexity(oc[1].found.event), -oc[1].score))
+    one, best = min(near, key=lambda oc: (oc[0].sampler.length + complexity(oc[1].found.event), -oc[1].score))
     found = best.found
     assert best.counts is not None, "all contenders have run"
     event = replace(found, x=found.x + best.counts.x, y=found.y + best.counts.y, score=best.score)
-    return Winner(one.runner, event, best.counts, all_runs)
+    return Winner(one.sampler, event, best.counts, all_runs)

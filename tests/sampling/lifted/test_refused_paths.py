@@ -66,9 +66,9 @@ def test_a_path_that_cannot_be_lifted_does_not_become_rarer():
         u = rng.random()
         return len(f"{u:.6f}") > 0 if u < chance else False
 
-    runner = LiftedSampler(describe(told), Pair([0], [1], "given"))
+    sampler = LiftedSampler(describe(told), Pair([0], [1], "given"))
     hits = sum(
-        runner.paired((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
+        sampler.paired((Equals(Value(), True),), pairs, np.random.SeedSequence(seed))[0].y for seed in range(chunks)
     )
     expected = chance * pairs * chunks
     assert abs(hits - expected) < 5 * math.sqrt(expected)

@@ -271,7 +271,7 @@ class Lift:
         try:
             self._follow(waiting, at_most, finish, few, refused)
         finally:
-            # A lift lives as long as its runner; the noise of its last runs need not.
+            # A lift lives as long as its sampler; the noise of its last runs need not.
             self._drawer.forget()
 
     def _follow(
