@@ -7,7 +7,6 @@ import pytest
 
 import refutedp
 from refutedp import load
-from refutedp.api.assert_private import CLAIM_OPTIONS
 from refutedp.cli import parse
 
 from .conftest import COMMAND, SMALL
@@ -223,7 +222,7 @@ def test_python_dash_m_is_the_command(folder):
     ids=lambda claim: type(claim).__name__,
 )
 def test_a_claim_is_stated_as_it_is_read(claim):
-    words = CLAIM_OPTIONS[type(claim)].format(claim).split()
+    words = claim.on_command_line()
     given = {option.removeprefix("--"): text for option, text in zip(words[::2], words[1::2], strict=True)}
     numbers = {name: text if name == "renyi" else float(text) for name, text in given.items()}
     assert parse.claim(**(dict.fromkeys(("epsilon", "delta", "rho", "mu", "renyi")) | numbers)) == claim
