@@ -13,20 +13,25 @@ from refutedp.model.records import Pair
 
 
 def only_far_out(queries, epsilon, rng):
-    """Leaks where the first answer is large."""
+    """Leaks at one power of two, which the code does not name."""
     noisy = queries[0] + rng.laplace(scale=2 / epsilon)
-    return noisy if queries[0] < 30 else (noisy, queries[0])
+    return noisy if queries[0] != int("1000000000000", base=2) else (noisy, queries[0])
 
 
 class Doubling:
     """Doubles the first query of the pair that it proposed last, until something breaks."""
 
+    calls = 0
+
     def __init__(self):
-        self.told = []
+        self.heard = []
+
+    def told(self):
+        return "doubling"
 
     def propose(self, seen):
-        self.told.append(len(seen))
-        if not seen or seen[-1].score > 1 or len(seen) > 20:
+        self.heard.append(len(seen))
+        if not seen or seen[-1].score > 0 or len(seen) > 30:
             return []
         last = max(pair.d1[0] for pair, _ in seen)
         return [Pair([2 * last], [2 * last + 1], "doubled")]
@@ -40,8 +45,8 @@ def test_a_source_that_learns_finds_what_the_patterns_do_not():
     result = detect(replace(request, sources=(learning,)), settings, lambda _: None)
     assert result.verdict is Verdict.VIOLATION
     assert result.evidence.pair.category == "doubled"
-    assert max(*result.evidence.pair.d1, *result.evidence.pair.d2) > 30
-    assert result.effort.pairs == max(learning.told)
+    assert 4096 in (*result.evidence.pair.d1, *result.evidence.pair.d2)
+    assert result.effort.pairs == max(learning.heard)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class Pace:
             return ""
         speed = state.done / seconds
         left = (state.total - state.done) / speed
-        unit = "pairs" if state.stage == "arguments" else "runs"
+        unit = "pairs" if state.stage in ("arguments", "pairs") else "runs"
         return f"{_short(speed)} {unit}/s" + (f", {_duration(left)} left" if state.done < state.total else "")
 
 

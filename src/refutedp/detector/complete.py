@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from refutedp.inputs.arguments import Between, FoundArguments, OneOf, find_arguments
+from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
@@ -17,6 +17,9 @@ from refutedp.sampling.pool.tasks import Pool, Task
 
 CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
 """Numbers of claims besides epsilon, which are handed to parameters of these names."""
+
+SOLVER_UNITS = 30_000_000
+"""The solver's work on all pairs together, in its own count: some millions take a second."""
 
 
 def given_arguments(mechanism: Mechanism, claim: Claim, args: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -81,13 +84,18 @@ def complete(
     pair needs, the pair is also tried with the quiet value: which of the two shows a violation better is for the
     runs to tell.
     """
+    if not pairs:
+        return [], [], 0
     domains = {name: value for name, value in given.items() if isinstance(value, Between | OneOf)}
     known = {name: value for name, value in given.items() if name not in domains}
     missing = [o.name for o in mechanism.options if o.required and o.name not in known]
     if not missing and not domains:
         return [replace(pair, arguments=dict(known)) for pair in pairs], [], 0
+    limits = Limits(units=min(Limits().units, SOLVER_UNITS // len(pairs)))
     tasks = [
-        Task(find_arguments, (mechanism, pair.d1, pair.d2, known, domains), f"{mechanism.name}() symbolically")
+        Task(
+            find_arguments, (mechanism, pair.d1, pair.d2, known, domains, limits), f"{mechanism.name}() symbolically"
+        )
         for pair in pairs
     ]
     found: list[FoundArguments] = []
@@ -96,7 +104,7 @@ def complete(
         report(Progress("arguments", len(found), len(tasks), one.why))
     completed = [_with(pair, known, one) for pair, one in zip(pairs, found, strict=True)]
     _require_own_noise(mechanism, known, frozenset().union(*(one.scaling for one in found)))
-    quieter, calls = _quieter(mechanism, pairs, found, known, domains)
+    quieter, calls = _quieter(mechanism, pairs, found, known, domains, limits)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return [*completed, *quieter], list(notes), calls + sum(one.calls for one in found)
 
@@ -123,13 +131,14 @@ def _quieter(
     found: Sequence[FoundArguments],
     known: Mapping[str, Any],
     domains: Mapping[str, Any],
+    limits: Limits,
 ) -> tuple[list[Pair], int]:
     quietest = min(sum(one.scales) for one in found)
     extra: list[Pair] = []
     calls = 0
     for pair, one in zip(pairs, found, strict=True):
         if sum(one.scales) > quietest * (1 + 1e-9):
-            again = find_arguments(mechanism, pair.d1, pair.d2, known, domains, prefer="noise")
+            again = find_arguments(mechanism, pair.d1, pair.d2, known, domains, limits, prefer="noise")
             calls += again.calls
             if again.arguments != one.arguments:
                 extra.append(_with(pair, known, again))

@@ -195,5 +195,6 @@ def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: 
     spent = time.monotonic() - started
     plan, note = fit(settings, epsilon, len(prepared.samplers), seconds, spent, outside)
     prepared.notes += [note] if note else []
-    prepared.calls += runs
+    prepared.add_calls(runs)
+    prepared.settings = plan
     return plan

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from refutedp.detector.complete import complete, given_arguments
+from refutedp.inputs.evolved import Evolved
+from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
 from refutedp.model.adjacency import Adjacency
 from refutedp.model.claims import Claim
@@ -24,6 +26,8 @@ from refutedp.sampling.sampler import Runs, Sampler
 from refutedp.sampling.samplers import Samplers, as_written
 
 TRIAL_RUNS = 8
+EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)
+"""Calls for evolution: one for so many search runs, and at least so many; fewer where every run is a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +56,79 @@ class Prepared:
         self.mechanism = request.mechanism
         self.samplers: list[Sampler] = []
         self.notes: list[str] = []
-        self.calls = 0
-        """How many runs and calls of the mechanism all this took."""
+        self._calls = 0
         self._given = given_arguments(request.mechanism, request.claim, request.args)
         self._own_data = request.pairs is not None or request.inputs is not None
-        self._settings, self._report = settings, report
+        self.settings, self._report = settings, report
         self._choose = Samplers(request.mechanism, settings.on_error, lift=settings.lift)
         sources = sources_for(
             request.adjacency, request.pairs, request.inputs, lengths=settings.lengths, seed=settings.seed
         )
         self.notes += [source.note for source in sources if source.note]
-        self._sources = (*sources, *request.sources)
+        self._sources: list[PairSource] = [*sources, *request.sources]
         if not self.more():
             raise UsageError(
                 f"there are no two different inputs to try ({request.adjacency}): give pairs= or inputs="
             )
+        if request.pairs is None:
+            self._sources.append(self._evolved(request))
+
+    @property
+    def calls(self) -> int:
+        """How many runs and calls of the mechanism all this took."""
+        return self._calls + sum(source.calls for source in self._sources)
+
+    def add_calls(self, calls: int) -> None:
+        """Calls that were made besides, to time the mechanism."""
+        self._calls += calls
+
+    def _evolved(self, request: Request) -> Evolved:
+        datasets = []
+        if request.inputs is not None:
+            datasets = datasets_of(request.adjacency, request.inputs, self.settings.seed)
+        lifted = any(sampler.shares_noise for sampler in self.samplers)
+        part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
+        return Evolved(
+            self.mechanism,
+            request.adjacency,
+            datasets,
+            allowed=float(getattr(request.claim, "epsilon", 1.0)),
+            free=[one.name for one in self.mechanism.options if one.required and one.name not in self._given],
+            lengths=self.settings.lengths,
+            seed=self.settings.seed,
+            calls=max(self.settings.search_runs // part, least),
+        )
 
     def more(self, seen: Sequence[Seen] = ()) -> list[Sampler]:
         """The samplers of what the sources propose next, which join the others."""
-        bare = [pair for source in self._sources for pair in source.propose(seen)]
+        bare: list[Pair] = []
+        for source in self._sources:
+            proposed = source.propose(seen)
+            bare += proposed
+            if proposed or seen:
+                self._report(Progress("pairs", len(proposed), len(proposed), source.told()))
         if not bare:
             return []
         if _wants_arrays(self.mechanism):
             bare = [_as_arrays(pair) for pair in bare]
-        filled, notes, calls = complete(self.mechanism, bare, self._given, self._settings, self._report)
-        before = self._choose.calls
-        trial = [as_written(self.mechanism, pair, self._settings.on_error) for pair in filled]
+        # Sources that know the arguments give them along.
+        asked = [pair for pair in bare if not pair.arguments]
+        filled, notes, calls = complete(self.mechanism, asked, self._given, self.settings, self._report)
+        filled += [pair for pair in bare if pair.arguments]
+        trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
-        tried, trials = _trial(trial, first, own_data=self._own_data, settings=self._settings, notes=notes)
+        tried, trials = _trial(trial, first, own_data=self._own_data, settings=self.settings, notes=notes)
+        before = self._choose.calls
         fresh = self._fastest([one.pair for one in tried], first, notes)
         self.samplers += fresh
         self.notes += [note for note in notes if note not in self.notes]
-        self.calls += calls + trials + self._choose.calls - before
+        # What lifts are called later is counted where they run.
+        self._calls += calls + trials + self._choose.calls - before
         return fresh
 
     def _fastest(self, pairs: Sequence[Pair], first: int, notes: list[str]) -> list[Sampler]:
         chosen = [
-            self._choose.of(pair, child(self._settings.seed, PROOF_STREAM, first + number))
+            self._choose.of(pair, child(self.settings.seed, PROOF_STREAM, first + number))
             for number, pair in enumerate(pairs)
         ]
         refusals = sorted((refusal for _, refusal in chosen if refusal is not None), key=lambda one: not one.wrong)
@@ -128,7 +168,7 @@ def _trial(
 
     calls = 2 * TRIAL_RUNS * len(samplers)
     tried = try_out(samplers)
-    if _all_failed(tried) and not own_data and isinstance(samplers[0].pair.d1, list):
+    if _all_failed(tried) and first == 0 and not own_data and isinstance(samplers[0].pair.d1, list):
         # A mechanism that calls queries.sum() wants arrays, and fails on every list.
         numeric = _numeric(samplers[0].pair)
         arrays = [replace(one, pair=_as_arrays(one.pair)) for one in samplers] if numeric else samplers
@@ -137,7 +177,7 @@ def _trial(
         if not _all_failed(again):
             notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
             samplers, tried = arrays, again
-    if _all_failed(tried):
+    if _all_failed(tried) and first == 0:
         _explain_failure(samplers[0], settings)
     labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
     if len(labels) > 1:

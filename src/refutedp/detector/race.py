@@ -125,7 +125,7 @@ def search(
     while fresh:
         racing = [_Racer(len(looked) + number, sampler) for number, sampler in enumerate(fresh)]
         looked += look("pilot", racing, pilot_runs, PILOT_STREAM)
-        fresh = prepared.more([Seen(one.sampler.pair, one.score) for one in looked])
+        fresh = prepared.more([Seen(one.sampler.pair, one.score - scorer.threshold) for one in looked])
     runs = 2 * pilot_runs * len(looked)
     rounding = _rounding(looked, look, pilot_runs)
     noise_free = sum(one.noise_free for one in looked)

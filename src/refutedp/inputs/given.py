@@ -29,6 +29,14 @@ def pairs_around(adjacency: Adjacency, inputs: Any, seed: int) -> Derived:
     >>> [pair.d2 for pair in pairs_around(REPLACE, [3, 5], seed=0).pairs][:3]
     [[3, 3], [5, 5], [3]]
     """
+    datasets = datasets_of(adjacency, inputs, seed)
+    if isinstance(adjacency, AddRemove | Replace):
+        return record_neighbours(adjacency, datasets)
+    return query_neighbours(adjacency, datasets)
+
+
+def datasets_of(adjacency: Adjacency, inputs: Any, seed: int) -> list[Any]:
+    """The data sets that `inputs` stands for."""
     numbers = not isinstance(adjacency, AddRemove | Replace)
     if is_strategy(inputs):
         from refutedp.inputs.strategies import drawn
@@ -37,11 +45,8 @@ def pairs_around(adjacency: Adjacency, inputs: Any, seed: int) -> Derived:
         datasets = drawn(inputs, seed)
         for data in datasets:
             _require_data(data, f"inputs={one_line(inputs)} gave {one_line(data)}", numbers=numbers)
-    else:
-        datasets = _several(inputs, numbers=numbers)
-    if isinstance(adjacency, AddRemove | Replace):
-        return record_neighbours(adjacency, datasets)
-    return query_neighbours(adjacency, datasets)
+        return datasets
+    return _several(inputs, numbers=numbers)
 
 
 def is_strategy(inputs: Any) -> bool:

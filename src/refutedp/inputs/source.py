@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from refutedp.inputs.given import given_pairs, pairs_around
 from refutedp.inputs.patterns import pairs_for
@@ -14,7 +14,7 @@ from refutedp.model.records import Pair
 
 
 class Seen(NamedTuple):
-    """A pair that was tried, and the score of the best event on it: beyond the claim, the larger the clearer."""
+    """A pair that was tried, and how far the best event on it lies beyond the claim: beyond doubt, if positive."""
 
     pair: Pair
     score: float
@@ -23,8 +23,17 @@ class Seen(NamedTuple):
 class PairSource(Protocol):
     """Proposes pairs, each with its reason (`category`), and is told how earlier ones did."""
 
+    @property
+    def calls(self) -> int:
+        """How often it has called the mechanism."""
+        ...
+
     def propose(self, seen: Sequence[Seen]) -> Sequence[Pair]:
         """What to try next, with what was `seen` of all pairs so far; nothing, when there is nothing left."""
+        ...
+
+    def told(self) -> str:
+        """What it has tried, in a few words."""
         ...
 
 
@@ -40,10 +49,16 @@ class Fixed:
     pairs: Sequence[Pair]
     note: str = ""
     """What there is to say about their choice."""
+    name: str = "the given ones"
+    calls: ClassVar[int] = 0
 
     def propose(self, seen: Sequence[Seen]) -> Sequence[Pair]:
         """All of them at first, none later."""
         return () if seen else self.pairs
+
+    def told(self) -> str:
+        """How many there are."""
+        return f"{len(self.pairs)} pairs of {self.name}"
 
 
 def sources_for(
@@ -59,11 +74,11 @@ def sources_for(
     if pairs is not None:
         return [Fixed(given_pairs(adjacency, pairs))]
     if inputs is None:
-        return [Fixed(pairs_for(adjacency, lengths))]
+        return [Fixed(pairs_for(adjacency, lengths), name="the usual patterns")]
     derived = pairs_around(adjacency, inputs, seed)
     tried, left_out = len(derived.pairs), derived.left_out
     note = (
         f"Of the {tried + left_out} pairs of neighbours that the inputs suggest, {tried} were tried: "
         "give fewer data sets at a time to try them all."
     )
-    return [Fixed(derived.pairs, note if left_out else "")]
+    return [Fixed(derived.pairs, note if left_out else "", "neighbours of the data")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import random
 from collections.abc import Callable, Mapping
@@ -199,3 +200,23 @@ def _epsilon_parameter(name: str, parameters: list[inspect.Parameter], given: st
             )
         return given
     return next((n for n in EPSILON_NAMES if n in names), None)
+
+
+_IMMUTABLE = (bool, int, float, str, bytes, type(None), np.generic)
+
+
+def fresh_copies(value: Any) -> Callable[[], Any]:
+    """A function that makes fresh copies of an input, as cheaply as its contents allow.
+
+    >>> make = fresh_copies([1, 2])
+    >>> make() == make(), make() is make()
+    (True, False)
+    """
+    items = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    plain = all(isinstance(item, _IMMUTABLE) for item in items)
+    if isinstance(value, _IMMUTABLE) or (type(value) is tuple and plain):
+        return lambda: value
+    if (type(value) in (list, dict) and plain) or (isinstance(value, np.ndarray) and value.dtype != object):
+        copied: Callable[[], Any] = value.copy
+        return copied
+    return lambda: copy.deepcopy(value)

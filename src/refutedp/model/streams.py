@@ -5,8 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
+
+GlobalState: TypeAlias = tuple[Any, Any]
+"""Those of `np.random` and `random`."""
 
 TRIAL_STREAM = 0
 CONFIRM_STREAM = 2
@@ -17,6 +21,7 @@ PROFILE_STREAM, ROUNDING_STREAM = 20, 21
 AIM_STREAM, PLAN_STREAM = 22, 23
 LOOK_STREAM = 24
 EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM = 30, 31, 32
+LEDGER_STREAM, EVOLVE_STREAM = 40, 41
 """The first number of every key, one for each purpose: no two purposes share runs."""
 ANEW = 100
 """Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
@@ -39,13 +44,38 @@ def seeded_globals(seeds: np.random.SeedSequence) -> Iterator[None]:
 
     This is how a function that takes no rng but calls `np.random.*` or `random.*` reproduces too.
     """
-    numpy_state = np.random.get_state()
-    python_state = random.getstate()
-    words = seeds.generate_state(16)
-    np.random.seed(words[:8])
-    random.seed(int.from_bytes(words[8:].tobytes(), "little"))
+    with kept_globals():
+        _seed_globals(seeds)
+        yield
+
+
+@contextmanager
+def kept_globals() -> Iterator[None]:
+    """Give `np.random` and `random` back their states after the block."""
+    before = _globals()
     try:
         yield
     finally:
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
+        set_globals(before)
+
+
+def global_state(seeds: np.random.SeedSequence) -> GlobalState:
+    """The states of the global generators that these seeds give."""
+    with seeded_globals(seeds):
+        return _globals()
+
+
+def set_globals(state: GlobalState) -> None:
+    """Put `np.random` and `random` into these states."""
+    np.random.set_state(state[0])
+    random.setstate(state[1])
+
+
+def _globals() -> GlobalState:
+    return np.random.get_state(), random.getstate()
+
+
+def _seed_globals(seeds: np.random.SeedSequence) -> None:
+    words = seeds.generate_state(16)
+    np.random.seed(words[:8])
+    random.seed(int.from_bytes(words[8:].tobytes(), "little"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from refutedp.model.datasets import one_line
 from refutedp.model.errors import MechanismError
-from refutedp.model.mechanism import Mechanism
+from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array, Group, Outputs, compress, merge
 from refutedp.model.records import Pair
 from refutedp.model.streams import seeded_globals
@@ -82,8 +81,8 @@ def run_plain(
         if mechanism.batched:
             return _run_batched(mechanism, inputs, arguments, order, rng, on_error)
         results: list[list[Any]] = [[] for _ in inputs]
-        makers = [maker(data) for data in inputs]
-        copy_arguments = maker(dict(arguments))
+        makers = [fresh_copies(data) for data in inputs]
+        copy_arguments = fresh_copies(dict(arguments))
         for side in order.tolist():
             data = makers[side]()
             try:
@@ -120,7 +119,7 @@ def _batch(
     on_error: OnError,
 ) -> Outputs:
     try:
-        batch = mechanism.call(maker(data)(), maker(dict(arguments))(), rng=rng, size=size)
+        batch = mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=rng, size=size)
         if on_error == "raise" and isinstance(batch, list):
             _raise_first(mechanism, data, batch)
     except MechanismError:  # a program that breaks its protocol: no output of any mechanism
@@ -180,18 +179,3 @@ def _failed(
             f"(data={one_line(data)}{', ' + given if given else ''})"
         ) from error
     return Raised(type(error).__name__)
-
-
-def maker(value: Any) -> Callable[[], Any]:
-    """A function that makes fresh copies of an input, as cheaply as its contents allow."""
-    if isinstance(value, _IMMUTABLE):
-        return lambda: value
-    if type(value) is list and all(isinstance(item, _IMMUTABLE) for item in value):
-        return value.copy
-    if type(value) is tuple and all(isinstance(item, _IMMUTABLE) for item in value):
-        return lambda: value
-    if type(value) is dict and all(isinstance(item, _IMMUTABLE) for item in value.values()):
-        return value.copy
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.copy
-    return lambda: copy.deepcopy(value)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.model.mechanism import Mechanism
+from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array, Outputs
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import Collector, example, settled
@@ -31,7 +31,6 @@ from refutedp.sampling.lifted.trust.replay_draws import (
     values_by_run,
 )
 from refutedp.sampling.lifted.trust.state import Unchanged
-from refutedp.sampling.plain import maker
 from refutedp.tracing.distributions import Source
 
 FEW = 8
@@ -97,8 +96,8 @@ class Lift:
         self._stage = LiftedStage(self._drawer)
         copier = LiftedCopier(self._stage)
         self._lifted = replace(mechanism, function=copier.copy(mechanism.function))
-        self._data = maker(data)
-        self._arguments = maker(copied_functions(arguments, copier))
+        self._data = fresh_copies(data)
+        self._arguments = fresh_copies(copied_functions(arguments, copier))
         copier.refuse_shared()
         self.roots = copier.roots
         """What the mechanism can reach between calls, by name."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.model.mechanism import Mechanism
+from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
@@ -18,7 +18,6 @@ from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.trust.refused_code import Watch
 from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay
-from refutedp.sampling.plain import maker
 from refutedp.tracing.distributions import Source
 from refutedp.tracing.stage import Stage
 
@@ -40,13 +39,13 @@ class PlainCalls:
 
     def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lifted: LiftedStage) -> None:
         self._mechanism = mechanism
-        self._data = maker(data)
-        self._arguments = maker(dict(arguments))
+        self._data = fresh_copies(data)
+        self._arguments = fresh_copies(dict(arguments))
         self._lifted = lifted
         self._stage = Stage(Replay([]))
         copier = LiftedCopier(self._stage)
         self._copy = replace(mechanism, function=copier.copy(mechanism.function))
-        self._copy_arguments = maker(copied_functions(arguments, copier))
+        self._copy_arguments = fresh_copies(copied_functions(arguments, copier))
         self._watch = Watch(copier.codes)
         self.errors: Any = np.geterr()
         """What NumPy does about floating-point errors where nobody changed it."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.model.mechanism import Mechanism
+from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array
 from refutedp.model.records import Event
 from refutedp.sampling.encode import Raised
@@ -27,7 +27,6 @@ from refutedp.sampling.lifted.noise.paired_runs import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
 from refutedp.sampling.lifted.trust.replay_draws import DrawsOf, Recorded
-from refutedp.sampling.plain import maker
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
@@ -276,7 +275,7 @@ def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[
     witness = Witness(one.draws)
     try:
         with _answering(witness, lift.functions):
-            got = mechanism.call(maker(data)(), maker(dict(arguments))(), rng=witness.generator)
+            got = mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=witness.generator)
     except _Untrue:
         got = None
     except Exception as error:

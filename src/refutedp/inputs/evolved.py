@@ -1,0 +1,240 @@
+"""Pairs that no table has: bred for what the ledger says they cost, and then made short.
+
+A source of the race. It begins with the constants of the code, orders of magnitude and lengths, looks at each with a
+few calls, and goes on from the best where that beats what was tried before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refutedp.inputs.drafts import Draft, RecordDraft, domain_of, query_drafts, record_drafts
+from refutedp.inputs.mined import Mined, mine
+from refutedp.inputs.source import Seen
+from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.datasets import CannotHold
+from refutedp.model.mechanism import NOISE_NAMES, Mechanism
+from refutedp.model.records import Pair
+from refutedp.model.streams import EVOLVE_STREAM, child
+from refutedp.tracing.ledger import WHOLE, Ledger, Loss
+
+BETTER, MORE = 1.4, 1.5
+"""How many times what pairs cost so far, and what the claim allows, a new one must cost to be worth runs."""
+PARENTS, CHILDREN, GENERATIONS = 8, 32, 8
+MOST_PROPOSED = 3
+KEEPS, CLEARLY = 0.8, 2.5
+"""The part of the cost that a shorter pair must keep, or how many times what it takes to be better."""
+IN_VAIN, WARY = 16, 1.5
+"""So many pairs that come near in vain, with as many calls each, and the next ones have to seem better by so much."""
+QUIETER = 1.5
+"""How many times less noise other arguments may make."""
+BREEDING = 0.7
+"""The part of the calls for breeding; the others are for making short what was found."""
+_BARREN = 2
+"""Generations without progress after which evolution ends."""
+
+
+class Bred(NamedTuple):
+    """A draft with its arguments and its cost."""
+
+    loss: Loss
+    draft: Draft
+    arguments: Mapping[str, Any]
+
+    @property
+    def cost(self) -> float:
+        """About what the pair costs."""
+        return self.loss.size
+
+
+class Evolved:
+    """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
+
+    `allowed` is what the claim allows a pair to cost, `free` are the arguments that are not the user's, `lengths`
+    those that the user wants, if any, and `calls` is how often the mechanism may be called.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        adjacency: Adjacency,
+        datasets: Sequence[Any],
+        *,
+        allowed: float,
+        free: Sequence[str],
+        lengths: Sequence[int] | None,
+        seed: int,
+        calls: int,
+    ) -> None:
+        self._mechanism = mechanism
+        self._adjacency = adjacency
+        self._datasets = datasets
+        self._allowed = allowed
+        self._lengths = lengths
+        self._free = [name for name in free if not _says_noise(name)]
+        self._rng = np.random.default_rng(child(seed, EVOLVE_STREAM))
+        self._ledger = Ledger(mechanism, seed)
+        self._all_calls = self._most_calls = calls
+        self._done = self._arrays = False
+        self._proposed = self._near = 0
+        self.looked_at = 0
+        """How many pairs the ledger has seen."""
+
+    def told(self) -> str:
+        """How many pairs it looked at, and how many are worth runs."""
+        if not self.looked_at:
+            return "evolution was not needed"
+        return f"evolution looked at {self.looked_at:,} pairs, and {self._proposed} are worth runs"
+
+    @property
+    def calls(self) -> int:
+        """How often the mechanism was called."""
+        return self._ledger.calls
+
+    def propose(self, seen: Sequence[Seen]) -> list[Pair]:
+        """The best of what was bred, shortened; nothing where the claim is broken already, or nothing is better."""
+        if not seen or self._done:
+            return []
+        self._done = True
+        if any(one.score > 0 and not one.pair.outside for one in seen):
+            return []
+        self._arrays = not self._datasets and isinstance(seen[0].pair.d1, np.ndarray)
+        tried = sorted(seen, key=lambda one: -one.score)
+        with self._ledger.open():
+            return self._bred([one.pair for one in tried if not one.pair.outside] or [one.pair for one in tried])
+
+    def _bred(self, ordinary: Sequence[Pair]) -> list[Pair]:
+        usual = max(self._ledger.loss(one.d1, one.d2, one.arguments).size for one in ordinary[:12])
+        if usual >= WHOLE / BETTER:
+            return []
+        enough = max(BETTER * usual, MORE * self._allowed)
+        self._most_calls = int(BREEDING * self._all_calls)
+        mined = mine(self._mechanism.function)
+        found = _unlike(self._breed(mined, ordinary[0].arguments, enough))[:MOST_PROPOSED]
+        self._most_calls = self._all_calls
+        self._proposed = len(found)
+        return [self._pair(self._shortened(one, CLEARLY * enough)) for one in found]
+
+    def _breed(self, mined: Mined, arguments: Mapping[str, Any], enough: float) -> list[Bred]:
+        found: list[Bred] = []
+        for draft in self._first(mined):
+            self._enter(found, draft, arguments, enough)
+        for changed in self._other_arguments(arguments, mined):
+            for one in sorted(found, key=lambda one: -one.cost)[:PARENTS]:
+                other = self._looked_at(one.draft, changed, enough)
+                if other is not None and other.cost > 0 and not _quieted(one.loss, other.loss):
+                    found.append(other)
+        best = _best(found)
+        # Where nothing came near, one generation more is enough to be sure of that.
+        barren = 0 if best > enough / 2 else _BARREN - 1
+        for _ in range(GENERATIONS):
+            if not found or best >= WHOLE or barren == _BARREN:
+                break
+            parents = sorted(found, key=lambda one: -one.cost)[:PARENTS]
+            for _ in range(CHILDREN):
+                parent = parents[int(self._rng.integers(len(parents)))]
+                self._enter(found, parent.draft.changed(self._rng, mined), parent.arguments, enough)
+            barren = 0 if _best(found) > 1.05 * best else barren + 1
+            best = max(best, _best(found))
+        return [one for one in found if one.cost > enough]
+
+    def _first(self, mined: Mined) -> Iterator[Draft]:
+        if not isinstance(self._adjacency, AddRemove | Replace):
+            yield from query_drafts(self._adjacency, mined, self._lengths or ())
+            return
+        found = domain_of(self._adjacency, self._datasets)
+        if found is not None:
+            yield from record_drafts(*found, mined, self._lengths or ())
+
+    def _enter(self, found: list[Bred], draft: Draft, arguments: Mapping[str, Any], enough: float) -> None:
+        """Look at a draft, if there are calls left for it; drafts that cost nothing are forgotten."""
+        bred = self._looked_at(draft, arguments, enough)
+        if bred is not None and bred.cost > 0:
+            found.append(bred)
+
+    def _looked_at(self, draft: Draft, arguments: Mapping[str, Any], enough: float) -> Bred | None:
+        if self._ledger.calls >= self._most_calls or (self._lengths and draft.length not in self._lengths):
+            return None
+        if isinstance(draft, RecordDraft) and not draft.domain.allows([*draft.records, draft.record]):
+            return None
+        try:
+            d1, d2 = self._inputs(draft)
+        except (CannotHold, OverflowError, TypeError, ValueError):
+            return None
+        if self._adjacency.difference(d1, d2) is not None:
+            return None
+        self.looked_at += 1
+        before = self._ledger.calls
+        # Where many pairs come near and none is enough, chance makes them all seem better than they are.
+        loss = self._ledger.loss(d1, d2, arguments, beyond=enough * (WARY if self._near > IN_VAIN else 1))
+        if loss.size > enough:
+            self._near = 0
+        elif self._ledger.calls - before > IN_VAIN:
+            self._near += 1
+        return Bred(loss, draft, arguments)
+
+    def _other_arguments(self, arguments: Mapping[str, Any], mined: Mined) -> Iterator[dict[str, Any]]:
+        for name in self._free:
+            value = arguments.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                options = dict.fromkeys(
+                    (0, 1, 2, 5, 10, 100, -1, 0.9, 0.1, 0.99, value + 1, value * 10, *mined.numbers[:6])
+                )
+                for option in options:
+                    # A whole number may stand where any number would do.
+                    if option != value:
+                        yield {**arguments, name: option}
+
+    def _shortened(self, one: Bred, clearly: float) -> Bred:
+        """Delta debugging: ever simpler drafts, as long as they cost nearly as much, or clearly enough."""
+        least = min(KEEPS * one.cost, clearly)
+
+        def first(drafts: Iterator[Draft], one: Bred) -> Bred:
+            for draft in drafts:
+                if draft.outside in ("", one.draft.outside):
+                    found = self._looked_at(draft, one.arguments, least)
+                    if found is not None and found.cost >= least:
+                        return found
+            return one
+
+        for _ in range(2):
+            while (shorter := first(one.draft.shorter(), one)) is not one:
+                one = shorter
+            for place in range(one.draft.length + 1):
+                one = first(one.draft.plainer(place), one)
+        return one
+
+    def _inputs(self, draft: Draft) -> tuple[Any, Any]:
+        """As arrays where the pairs tried before are arrays."""
+        d1, d2 = draft.inputs()
+        return (np.asarray(d1, dtype=float), np.asarray(d2, dtype=float)) if self._arrays else (d1, d2)
+
+    def _pair(self, one: Bred) -> Pair:
+        d1, d2 = self._inputs(one.draft)
+        category = f"evolved from {one.draft.reason}: {one.loss.words}"
+        return Pair(d1, d2, category, dict(one.arguments), outside=one.draft.outside)
+
+
+def _says_noise(name: str) -> bool:
+    """Whether an argument says how much noise there has to be: to choose it would be to choose the privacy."""
+    return name in NOISE_NAMES or any(part in name.lower() for part in ("sens", "scale", "sigma", "noise", "budget"))
+
+
+def _quieted(before: Loss, after: Loss) -> bool:
+    """Whether other arguments have all but switched the noise off, which is no fault of the mechanism."""
+    return after.noise < before.noise / QUIETER or (before.varies and not after.varies)
+
+
+def _best(found: Sequence[Bred]) -> float:
+    return max((one.cost for one in found), default=0.0)
+
+
+def _unlike(found: Sequence[Bred]) -> list[Bred]:
+    """The best for each reason, ordinary records first."""
+    chosen: dict[str, Bred] = {}
+    for one in sorted(found, key=lambda one: (bool(one.draft.outside), -one.cost, one.draft.length)):
+        chosen.setdefault(one.draft.reason, one)
+    return list(chosen.values())

@@ -1,0 +1,222 @@
+"""The ledger: a mechanism on two inputs with the same draws, what moved, and what that costs.
+
+On the same draws a released number moves by some distance, and other draws move it by its noise: the distance over
+the noise is about the privacy loss of the pair. Where another answer comes out whatever the draws, or a number
+without noise moves, nothing hides the input. A dozen calls tell, and no statistics; what the ledger says is a hint
+where to look, never evidence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from refutedp.model.mechanism import Mechanism, fresh_copies
+from refutedp.model.streams import LEDGER_STREAM, child, global_state, kept_globals, set_globals
+from refutedp.tracing.watchdog import DidNotReturn, Watchdog
+
+GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
+"""Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on."""
+LONGEST_CALLS = 5.0
+"""Seconds that all runs of a pair may take."""
+CALLS_FOR_NOTHING = 1_000
+"""What a pair that took longer counts for, in calls: there shall be few of them."""
+UNSEEN = 16
+"""Runs of either input where draws cannot be repeated, so that only averages can be compared."""
+WHOLE = 20.0
+"""What a number costs that moves where nothing hides it, and an answer that differs whatever the draws."""
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+"""Numbers in texts are numbers."""
+
+Structure: TypeAlias = Any
+"""All of an output but its numbers."""
+
+
+class Loss(NamedTuple):
+    """About what a pair costs, in units of ε, and in words what moved; how much noise there was, over all numbers."""
+
+    size: float
+    words: str
+    noise: float = 0.0
+    varies: bool = True
+    """Whether other draws gave other outputs at all."""
+
+
+class Release(NamedTuple):
+    """An output, as its numbers and what is around them."""
+
+    structure: Structure
+    numbers: tuple[float, ...]
+    names: tuple[str, ...]
+
+
+class Ledger:
+    """Runs of one mechanism on chosen draws: run number k has the same draws on every input.
+
+    >>> from refutedp.model.mechanism import describe
+    >>> with Ledger(describe(lambda queries, rng: queries[0] ** 2 + rng.laplace()), seed=0).open() as ledger:
+    ...     near, far = (ledger.loss([x], [x + 1], {}).size for x in (0, 50))
+    >>> near < 5, far
+    (True, 20.0)
+    """
+
+    def __init__(self, mechanism: Mechanism, seed: int) -> None:
+        self._mechanism = mechanism
+        seeds = [child(seed, LEDGER_STREAM, number) for number in range(GLANCES[-1][0])]
+        self._states = [np.random.default_rng(one).bit_generator.state for one in seeds]
+        self._rng = np.random.default_rng(0)
+        self._globals = [global_state(one) for one in seeds] if mechanism.rng is None else []
+        self._repeats: bool | None = None
+        """Whether the mechanism does the same again on the same draws; None before it was tried."""
+        self.calls = 0
+        """How often the mechanism was called."""
+
+    def loss(self, d1: Any, d2: Any, arguments: Mapping[str, Any], *, beyond: float = 0.0) -> Loss:
+        """What the pair costs; after few runs, if it is not likely to be `beyond` a size.
+
+        Inputs on which the mechanism does not return soon cost nothing, and many calls.
+        """
+        try:
+            with self._watchdog.call():
+                return self._loss(d1, d2, arguments, beyond)
+        except DidNotReturn:
+            self.calls += CALLS_FOR_NOTHING
+            return Loss(0.0, "it did not return")
+
+    def _loss(self, d1: Any, d2: Any, arguments: Mapping[str, Any], beyond: float) -> Loss:
+        sides = tuple((fresh_copies(data), fresh_copies(dict(arguments))) for data in (d1, d2))
+        if self._repeats is None:
+            self._repeats = self._run(*sides[0], 0)[:2] == self._run(*sides[0], 0)[:2]
+        if not self._repeats:
+            return compare_averages(*([self._run(*side, 0) for _ in range(UNSEEN)] for side in sides))
+        runs: tuple[list[Release], list[Release]] = ([], [])
+        for so_many, part in GLANCES:
+            for side, made in zip(sides, runs, strict=True):
+                made += [self._run(*side, number) for number in range(len(made), so_many)]
+            loss = compare(*runs)
+            if loss.size <= part * beyond:
+                break
+        return loss
+
+    @contextmanager
+    def open(self) -> Iterator[Ledger]:
+        """For the block, in which global generators may be used; they get their states back."""
+        with (
+            kept_globals(),
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(),
+            Watchdog(LONGEST_CALLS) as self._watchdog,
+        ):
+            warnings.simplefilter("ignore")
+            yield self
+
+    def _run(self, data: Callable[[], Any], arguments: Callable[[], Any], number: int) -> Release:
+        self.calls += 1
+        self._rng.bit_generator.state = self._states[number]
+        if self._globals:
+            # A function without a generator draws from np.random or from random.
+            set_globals(self._globals[number])
+        try:
+            output = self._mechanism.call(data(), arguments(), rng=self._rng, size=1)
+        except Exception as error:
+            return Release(("raised", type(error).__name__), (), ())
+        return told(output[0] if self._mechanism.batched else output)
+
+
+def told(output: Any) -> Release:
+    """An output as numbers and structure.
+
+    >>> told({"a": [1, True], "b": 2.5}).numbers
+    (1.0, 2.5)
+    """
+    numbers: list[float] = []
+    names: list[str] = []
+
+    def walk(value: Any, name: str) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+            value = value.tolist()
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number):
+                numbers.append(number)
+                names.append(name)
+                return "number"
+        if isinstance(value, str) and any(letter.isdigit() for letter in value):
+            return "str", [walk(float(n), name) for n in _NUMBER.findall(value)], _NUMBER.sub("#", value)
+        if type(value) is list and all(type(item) is float and math.isfinite(item) for item in value):
+            numbers.extend(value)
+            names.extend(f"{name}[{i}]" for i in range(len(value)))
+            return "list", ["number"] * len(value)
+        if isinstance(value, list | tuple):
+            return type(value).__name__, [walk(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        if isinstance(value, Mapping):
+            return "dict", [(repr(key), walk(item, f"{name}[{key!r}]")) for key, item in value.items()]
+        return type(value).__name__, repr(value)
+
+    structure = walk(output, "the output")
+    return Release(structure, tuple(numbers), tuple(names))
+
+
+def compare(first: list[Release], second: list[Release]) -> Loss:
+    """What the runs of two inputs cost, run k of both on the same draws."""
+    if all(one[:2] == other[:2] for one, other in zip(first, second, strict=True)):
+        return Loss(0.0, "nothing moved")
+    varies = any(one[:2] != runs[0][:2] for runs in (first, second) for one in runs)
+    alike = [(one, other) for one, other in zip(first, second, strict=True) if one.structure == other.structure]
+    differ = 1 - len(alike) / len(first)
+    words = f"another kind of answer in {differ:.0%} of runs on the same draws" if differ else "nothing moved"
+    answer = Loss(-math.log1p(-differ) if alike else WHOLE, words, varies=varies)
+    if not alike:
+        return answer
+    sizes = [len(one.numbers) for one, _ in alike]
+    size = max(sizes, key=sizes.count)
+    rows = [(one, other) for one, other in alike if len(one.numbers) == size]
+    if not size or len(rows) < 2:
+        return answer
+    values = np.array([one.numbers for one, _ in rows])
+    moved = np.abs(values - np.array([other.numbers for _, other in rows])).mean(axis=0)
+    # Deviations from an average of few are too small.
+    noise = np.abs(values - values.mean(axis=0)).mean(axis=0) * math.sqrt(len(rows) / (len(rows) - 1))
+    if size > 1:
+        # Of many numbers, some seem to have little noise by chance.
+        noise = np.where(noise > 0, np.maximum(noise, 0.7 * np.median(noise)), 0.0)
+    beyond_rounding = moved > 1e-9 * np.abs(values).max(axis=0)
+    costs = np.where(beyond_rounding, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
+    total = min(float(costs.sum()), WHOLE)
+    if total <= answer.size:
+        return answer._replace(noise=float(noise.sum()))
+    most = int(costs.argmax())
+    hidden = f"where its noise is about {noise[most]:.3g}" if noise[most] > 0 else "and has no noise"
+    words = f"{rows[0][0].names[most]} moves by {moved[most]:.4g}, {hidden}"
+    return Loss(total, words, float(noise.sum()), varies)
+
+
+def compare_averages(first: list[Release], second: list[Release]) -> Loss:
+    """The same for runs on draws that nobody can repeat: by how much averages differ, beyond what chance explains."""
+    kinds = [{repr(one.structure) for one in runs} for runs in (first, second)]
+    if not kinds[0] & kinds[1]:
+        return Loss(WHOLE, "another kind of answer in every run")
+    common = max(kinds[0] & kinds[1], key=lambda kind: sum(repr(one.structure) == kind for one in first))
+    x, y = (np.array([one.numbers for one in runs if repr(one.structure) == common]) for runs in (first, second))
+    if not x.size or min(len(x), len(y)) < 2:
+        return Loss(0.0, "nothing moved")
+    noise = np.abs(x - np.median(x, axis=0)).mean(axis=0)
+    moved = np.abs(x.mean(axis=0) - y.mean(axis=0))
+    chance = 4 * noise / math.sqrt(min(len(x), len(y)))
+    costs = np.where(moved > chance, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
+    most = int(costs.argmax())
+    names = next(one.names for one in first if repr(one.structure) == common)
+    words = f"{names[most]} moves by {moved[most]:.4g}, where its noise is about {noise[most]:.3g}"
+    return Loss(min(float(costs.sum()), WHOLE), words, float(noise.sum()))
