@@ -28,6 +28,8 @@ SCANNED = 60
 """All lengths and values below are looked at, at least once."""
 ROUND = (64, 100, 128, 256, 512, 1000, 1024, 10_000, 65_536, 1_000_000)
 """Larger values at which code often does something else, seen from below."""
+LARGEST = 1e7
+"""No value is larger: code may allocate as much, or loop as often."""
 LONGEST = 160
 """No draft is longer."""
 
@@ -427,7 +429,7 @@ def _other_value(value: float, beside: Sequence[float], rng: Rng, mined: Mined) 
         lambda: float(MAGNITUDES[int(rng.integers(len(MAGNITUDES)))]),
     ]
     found = moves[int(rng.integers(len(moves)))]()
-    return found if abs(found) < 1e9 else value
+    return found if abs(found) <= LARGEST else value
 
 
 def _parts_of(record: Any) -> list[Any]:

@@ -107,7 +107,7 @@ class Evolved:
             return self._bred([one.pair for one in tried if not one.pair.outside] or [one.pair for one in tried])
 
     def _bred(self, ordinary: Sequence[Pair]) -> list[Pair]:
-        usual = max(self._ledger.loss(one.d1, one.d2, one.arguments).size for one in ordinary[:12])
+        usual = self._ledger.usual(ordinary[:12])
         if usual >= WHOLE / BETTER:
             return []
         enough = max(BETTER * usual, MORE * self._allowed)

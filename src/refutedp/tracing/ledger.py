@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import math
 import re
+import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
+from refutedp.model.records import Pair
 from refutedp.model.streams import LEDGER_STREAM, child, global_state, kept_globals, set_globals
 from refutedp.tracing.watchdog import DidNotReturn, Watchdog
 
 GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
 """Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on."""
 LONGEST_CALLS = 5.0
-"""Seconds that all runs of a pair may take."""
+"""Seconds that all runs of a pair may take, as long as nothing is known of others."""
+MUCH_LONGER, AT_LEAST = 30, 0.5
+"""Later, so many times what the usual pairs took, and at least so many seconds: thousands of runs are to follow."""
 CALLS_FOR_NOTHING = 1_000
 """What a pair that took longer counts for, in calls: there shall be few of them."""
 UNSEEN = 16
@@ -104,6 +108,16 @@ class Ledger:
             if loss.size <= part * beyond:
                 break
         return loss
+
+    def usual(self, pairs: Iterable[Pair]) -> float:
+        """The largest loss of these pairs; others may not take much longer than they do."""
+        longest, size = 0.0, 0.0
+        for pair in pairs:
+            start = time.perf_counter()
+            size = max(size, self.loss(pair.d1, pair.d2, pair.arguments).size)
+            longest = max(longest, time.perf_counter() - start)
+        self._watchdog.seconds = min(max(MUCH_LONGER * longest, AT_LEAST), LONGEST_CALLS)
+        return size
 
     @contextmanager
     def open(self) -> Iterator[Ledger]:

@@ -28,7 +28,8 @@ class Watchdog:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
+        """How long a call may take."""
         self._lock = threading.Lock()
         self._since: float | None = None
         self._ended = threading.Event()
@@ -58,9 +59,9 @@ class Watchdog:
                 self._since = None
 
     def _wait(self) -> None:
-        while not self._ended.wait(self._seconds / 4):
+        while not self._ended.wait(min(self.seconds / 4, 0.1)):
             with self._lock:
-                if self._since is not None and time.monotonic() - self._since > self._seconds:
+                if self._since is not None and time.monotonic() - self._since > self.seconds:
                     self._since = None
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
                         ctypes.c_ulong(self._thread), ctypes.py_object(DidNotReturn)
