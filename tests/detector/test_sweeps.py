@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refutedp import sweep
+from refutedp.inputs.evolved import MOST_PROPOSED
 from refutedp.mechanisms import noisy_max_laplace
 
 BUDGET = {"search_runs": 4000, "confirm_runs": 20_000, "progress": False}
@@ -30,4 +31,5 @@ def test_the_largest_claim_is_searched_whole_and_the_others_where_there_is_hope(
     assert points[1.5] == alone[1.5]
     assert efforts[1.5] == effort[1.5]
     assert efforts[0.4].search_runs < efforts[1.5].search_runs
-    assert efforts[0.4].pairs == efforts[1.5].pairs
+    # Evolution may propose a few pairs for one claim and none for another.
+    assert abs(efforts[0.4].pairs - efforts[1.5].pairs) <= MOST_PROPOSED
