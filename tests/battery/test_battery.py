@@ -21,7 +21,7 @@ SLOW = {
     *("sampled_total", "typical_wait", "recent_mean", "most_popular", "poll", "clipped_sum", "mean_grade"),
 }
 """Call by call, with frames, programs or many arguments: left to the bench."""
-NOT_YET = {"distance_walked", "ways_to_work"}
+NOT_YET = {"distance_walked", "ways_to_work", "decayed_total"}
 """Bugs that the search does not find, or not with every seed."""
 QUICK = [name for name in CASES if name not in SLOW]
 

@@ -13,7 +13,7 @@ from refutedp.detector.complete import complete, given_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
-from refutedp.model.adjacency import Adjacency
+from refutedp.model.adjacency import AddRemove, Adjacency, Replace
 from refutedp.model.claims import Claim
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism
@@ -70,7 +70,9 @@ class Prepared:
             raise UsageError(
                 f"there are no two different inputs to try ({request.adjacency}): give pairs= or inputs="
             )
-        if request.pairs is None:
+        records = isinstance(request.adjacency, AddRemove | Replace)
+        # Who gives query answers says how many there are and what they look like.
+        if request.pairs is None and (records or request.inputs is None):
             self._sources.append(self._evolved(request))
 
     @property
@@ -93,7 +95,6 @@ class Prepared:
             request.adjacency,
             datasets,
             allowed=float(getattr(request.claim, "epsilon", 1.0)),
-            free=[one.name for one in self.mechanism.options if one.required and one.name not in self._given],
             lengths=self.settings.lengths,
             seed=self.settings.seed,
             calls=max(self.settings.search_runs // part, least),

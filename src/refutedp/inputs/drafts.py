@@ -205,9 +205,9 @@ class Domain:
             return ""
         return next((repr(one) for one in records if not self._ordinary(one)), "")
 
-    def allows(self, records: Sequence[Any]) -> bool:
-        """Whether the user wants such records tried."""
-        return self.adjacency.odd or not self.stated or not self.outside(records)
+    def allows(self, base: Sequence[Any], record: Any) -> bool:
+        """Whether the user wants such records tried, and such a base."""
+        return self.adjacency.odd or (bool(base) and all(self._ordinary(one) for one in (*base, record)))
 
     def placed(self, place: int, length: int) -> int:
         """The place, or the last one that there is."""
@@ -215,17 +215,11 @@ class Domain:
         return max(min(place, last), 0)
 
     def _ordinary(self, record: Any) -> bool:
-        parts = _parts_of(record)
-        return any(len(parts) == len(_parts_of(known)) for known in self.known) and all(
-            self._between(value, place) for place, value in enumerate(parts)
-        )
-
-    def _between(self, value: Any, place: int) -> bool:
-        others = [_parts_of(known)[place] for known in self.known if len(_parts_of(known)) > place]
-        if any(value == other and type(value) is type(other) for other in others):
+        """One of the user's, or a number between them: parts of a record may not go together in any other way."""
+        if any(type(record) is type(known) and repr(record) == repr(known) for known in self.known):
             return True
-        numbers = [one for one in others if _is_number(one)]
-        return bool(numbers) and _is_number(value) and min(numbers) <= value <= max(numbers)
+        numbers = [known for known in self.known if _is_number(known)]
+        return _is_number(record) and bool(numbers) and min(numbers) <= record <= max(numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +399,7 @@ def _pieces(n: int, least: int = 1) -> Iterator[tuple[int, int]]:
 
 def _simpler_numbers(value: float) -> Iterator[float]:
     tried = [0, 1, *(s * 10**k for k in range(1, 7) for s in (1, -1)), round(value), float(f"{value:.2g}")]
+    tried = [int(other) if isinstance(value, int) else other for other in tried]
     for other in dict.fromkeys(tried):
         if abs(other) < abs(value) or (other != value and len(repr(other)) < len(repr(value))):
             yield other
@@ -458,7 +453,10 @@ def _other_records(record: Any, known: Sequence[Any], mined: Mined) -> Iterator[
             constants = [n for n in mined.numbers if kind is float or float(n).is_integer()]
             options += [(kind(n + step), f"{n:g}, a constant of the code") for n in constants for step in (0, 1, -1)]
             options += [(kind(n), f"a value of {n:g}") for n in MAGNITUDES if kind is float or float(n).is_integer()]
-            numbers = [p[place] for one in known if len(p := _parts_of(one)) > place and _is_number(p[place])]
+            parts = [_parts_of(one) for one in known]
+            numbers = [
+                p[place] for p in parts if len(p) > place and _is_number(p[place]) and abs(p[place]) <= LARGEST
+            ]
             ends = sorted({min(numbers), max(numbers)}) if numbers else []
             options += [(kind(n), "an end of the range of your records") for n in ends]
         elif isinstance(value, str):
@@ -490,7 +488,7 @@ def _other_dates(date: datetime.date, mined: Mined) -> Iterator[tuple[Any, str]]
             yield date.replace(year=year), f"{year}, a constant of the code"
             yield date.replace(year=year, month=1, day=1), f"{year}, a constant of the code"
     for days in (1, 7, 30, 365, -365):
-        with suppress(OverflowError):
+        with suppress(OverflowError, ValueError):
             yield date + datetime.timedelta(days), "another day"
 
 

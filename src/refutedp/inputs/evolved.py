@@ -16,7 +16,7 @@ from refutedp.inputs.mined import Mined, mine
 from refutedp.inputs.source import Seen
 from refutedp.model.adjacency import AddRemove, Adjacency, Replace
 from refutedp.model.datasets import CannotHold
-from refutedp.model.mechanism import NOISE_NAMES, Mechanism
+from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
 from refutedp.model.streams import EVOLVE_STREAM, child
 from refutedp.tracing.ledger import WHOLE, Ledger, Loss
@@ -29,8 +29,6 @@ KEEPS, CLEARLY = 0.8, 2.5
 """The part of the cost that a shorter pair must keep, or how many times what it takes to be better."""
 IN_VAIN, WARY = 16, 1.5
 """So many pairs that come near in vain, with as many calls each, and the next ones have to seem better by so much."""
-QUIETER = 1.5
-"""How many times less noise other arguments may make."""
 BREEDING = 0.7
 """The part of the calls for breeding; the others are for making short what was found."""
 _BARREN = 2
@@ -53,7 +51,7 @@ class Bred(NamedTuple):
 class Evolved:
     """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
 
-    `allowed` is what the claim allows a pair to cost, `free` are the arguments that are not the user's, `lengths`
+    `allowed` is what the claim allows a pair to cost, `lengths`
     those that the user wants, if any, and `calls` is how often the mechanism may be called.
     """
 
@@ -64,7 +62,6 @@ class Evolved:
         datasets: Sequence[Any],
         *,
         allowed: float,
-        free: Sequence[str],
         lengths: Sequence[int] | None,
         seed: int,
         calls: int,
@@ -74,7 +71,6 @@ class Evolved:
         self._datasets = datasets
         self._allowed = allowed
         self._lengths = lengths
-        self._free = [name for name in free if not _says_noise(name)]
         self._rng = np.random.default_rng(child(seed, EVOLVE_STREAM))
         self._ledger = Ledger(mechanism, seed)
         self._all_calls = self._most_calls = calls
@@ -122,11 +118,6 @@ class Evolved:
         found: list[Bred] = []
         for draft in self._first(mined):
             self._enter(found, draft, arguments, enough)
-        for changed in self._other_arguments(arguments, mined):
-            for one in sorted(found, key=lambda one: -one.cost)[:PARENTS]:
-                other = self._looked_at(one.draft, changed, enough)
-                if other is not None and other.cost > 0 and not _quieted(one.loss, other.loss):
-                    found.append(other)
         best = _best(found)
         # Where nothing came near, one generation more is enough to be sure of that.
         barren = 0 if best > enough / 2 else _BARREN - 1
@@ -152,13 +143,14 @@ class Evolved:
     def _enter(self, found: list[Bred], draft: Draft, arguments: Mapping[str, Any], enough: float) -> None:
         """Look at a draft, if there are calls left for it; drafts that cost nothing are forgotten."""
         bred = self._looked_at(draft, arguments, enough)
-        if bred is not None and bred.cost > 0:
+        # A mechanism that refuses an unusual input has found it out of its domain.
+        if bred is not None and bred.cost > 0 and not bred.loss.raised:
             found.append(bred)
 
     def _looked_at(self, draft: Draft, arguments: Mapping[str, Any], enough: float) -> Bred | None:
         if self._ledger.calls >= self._most_calls or (self._lengths and draft.length not in self._lengths):
             return None
-        if isinstance(draft, RecordDraft) and not draft.domain.allows([*draft.records, draft.record]):
+        if isinstance(draft, RecordDraft) and not draft.domain.allows(draft.records, draft.record):
             return None
         try:
             d1, d2 = self._inputs(draft)
@@ -176,18 +168,6 @@ class Evolved:
             self._near += 1
         return Bred(loss, draft, arguments)
 
-    def _other_arguments(self, arguments: Mapping[str, Any], mined: Mined) -> Iterator[dict[str, Any]]:
-        for name in self._free:
-            value = arguments.get(name)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                options = dict.fromkeys(
-                    (0, 1, 2, 5, 10, 100, -1, 0.9, 0.1, 0.99, value + 1, value * 10, *mined.numbers[:6])
-                )
-                for option in options:
-                    # A whole number may stand where any number would do.
-                    if option != value:
-                        yield {**arguments, name: option}
-
     def _shortened(self, one: Bred, clearly: float) -> Bred:
         """Delta debugging: ever simpler drafts, as long as they cost nearly as much, or clearly enough."""
         least = min(KEEPS * one.cost, clearly)
@@ -196,7 +176,7 @@ class Evolved:
             for draft in drafts:
                 if draft.outside in ("", one.draft.outside):
                     found = self._looked_at(draft, one.arguments, least)
-                    if found is not None and found.cost >= least:
+                    if found is not None and found.cost >= least and not found.loss.raised:
                         return found
             return one
 
@@ -216,16 +196,6 @@ class Evolved:
         d1, d2 = self._inputs(one.draft)
         category = f"evolved from {one.draft.reason}: {one.loss.words}"
         return Pair(d1, d2, category, dict(one.arguments), outside=one.draft.outside)
-
-
-def _says_noise(name: str) -> bool:
-    """Whether an argument says how much noise there has to be: to choose it would be to choose the privacy."""
-    return name in NOISE_NAMES or any(part in name.lower() for part in ("sens", "scale", "sigma", "noise", "budget"))
-
-
-def _quieted(before: Loss, after: Loss) -> bool:
-    """Whether other arguments have all but switched the noise off, which is no fault of the mechanism."""
-    return after.noise < before.noise / QUIETER or (before.varies and not after.varies)
 
 
 def _best(found: Sequence[Bred]) -> float:

@@ -59,7 +59,8 @@ def mine(function: Any) -> Mined:
         elif isinstance(value, types.CodeType):
             look(value, depth)
         elif isinstance(value, list | tuple | set | frozenset | range) and len(value) <= MOST:
-            for item in value:
+            # Sets have an order of their own in every process.
+            for item in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
                 keep(item, depth - 1)
         elif isinstance(value, Mapping) and len(value) <= MOST:
             for key, item in value.items():

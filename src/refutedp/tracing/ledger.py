@@ -31,6 +31,7 @@ MUCH_LONGER, AT_LEAST = 30, 0.5
 """Later, so many times what the usual pairs took, and at least so many seconds: thousands of runs are to follow."""
 CALLS_FOR_NOTHING = 1_000
 """What a pair that took longer counts for, in calls: there shall be few of them."""
+RAISED = "raised"
 UNSEEN = 16
 """Runs of either input where draws cannot be repeated, so that only averages can be compared."""
 WHOLE = 20.0
@@ -44,13 +45,12 @@ Structure: TypeAlias = Any
 
 
 class Loss(NamedTuple):
-    """About what a pair costs, in units of ε, and in words what moved; how much noise there was, over all numbers."""
+    """About what a pair costs, in units of ε, and in words what moved."""
 
     size: float
     words: str
-    noise: float = 0.0
-    varies: bool = True
-    """Whether other draws gave other outputs at all."""
+    raised: bool = False
+    """Whether some runs ended in an exception."""
 
 
 class Release(NamedTuple):
@@ -139,9 +139,11 @@ class Ledger:
             set_globals(self._globals[number])
         try:
             output = self._mechanism.call(data(), arguments(), rng=self._rng, size=1)
-        except Exception as error:
-            return Release(("raised", type(error).__name__), (), ())
-        return told(output[0] if self._mechanism.batched else output)
+            return told(output[0] if self._mechanism.batched else output)
+        except (KeyboardInterrupt, DidNotReturn):
+            raise
+        except BaseException as error:
+            return Release((RAISED, type(error).__name__), (), ())
 
 
 def told(output: Any) -> Release:
@@ -187,11 +189,11 @@ def compare(first: list[Release], second: list[Release]) -> Loss:
     """What the runs of two inputs cost, run k of both on the same draws."""
     if all(one[:2] == other[:2] for one, other in zip(first, second, strict=True)):
         return Loss(0.0, "nothing moved")
-    varies = any(one[:2] != runs[0][:2] for runs in (first, second) for one in runs)
+    raised = any(one.structure[0] == RAISED for runs in (first, second) for one in runs)
     alike = [(one, other) for one, other in zip(first, second, strict=True) if one.structure == other.structure]
     differ = 1 - len(alike) / len(first)
     words = f"another kind of answer in {differ:.0%} of runs on the same draws" if differ else "nothing moved"
-    answer = Loss(-math.log1p(-differ) if alike else WHOLE, words, varies=varies)
+    answer = Loss(-math.log1p(-differ) if alike else WHOLE, words, raised)
     if not alike:
         return answer
     sizes = [len(one.numbers) for one, _ in alike]
@@ -210,11 +212,11 @@ def compare(first: list[Release], second: list[Release]) -> Loss:
     costs = np.where(beyond_rounding, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
     total = min(float(costs.sum()), WHOLE)
     if total <= answer.size:
-        return answer._replace(noise=float(noise.sum()))
+        return answer
     most = int(costs.argmax())
     hidden = f"where its noise is about {noise[most]:.3g}" if noise[most] > 0 else "and has no noise"
     words = f"{rows[0][0].names[most]} moves by {moved[most]:.4g}, {hidden}"
-    return Loss(total, words, float(noise.sum()), varies)
+    return Loss(total, words, raised)
 
 
 def compare_averages(first: list[Release], second: list[Release]) -> Loss:
@@ -233,4 +235,4 @@ def compare_averages(first: list[Release], second: list[Release]) -> Loss:
     most = int(costs.argmax())
     names = next(one.names for one in first if repr(one.structure) == common)
     words = f"{names[most]} moves by {moved[most]:.4g}, where its noise is about {noise[most]:.3g}"
-    return Loss(min(float(costs.sum()), WHOLE), words, float(noise.sum()))
+    return Loss(min(float(costs.sum()), WHOLE), words)

@@ -62,7 +62,8 @@ class Watchdog:
         while not self._ended.wait(min(self.seconds / 4, 0.1)):
             with self._lock:
                 if self._since is not None and time.monotonic() - self._since > self.seconds:
-                    self._since = None
+                    # Once more after as long, for code that swallows all exceptions.
+                    self._since = time.monotonic()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
                         ctypes.c_ulong(self._thread), ctypes.py_object(DidNotReturn)
                     )
