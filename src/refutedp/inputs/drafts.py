@@ -165,7 +165,7 @@ def query_drafts(adjacency: AllDiffer | OneDiffers, mined: Mined, lengths: Seque
         yield from moved([value, 1, 1, 1, 1], reason)
         yield from moved([1, 1, 1, 1, value], reason)
         yield from moved([value, -value], reason)
-        yield from moved([value * i for i in range(7)], f"values {value:g} apart")
+        yield from moved([value * i for i in range(7)], f"steps of {value:g}")
     for value in (*range(3, SCANNED), *ROUND):
         yield QueryDraft(
             adjacency, (value,), (-1,), f"{value}, a round number" if value in ROUND else f"a value of {value}"
@@ -311,10 +311,10 @@ def record_drafts(
     crowds = [((known[0],) * n, "many records") for n in lengths]
     crowds += [(tuple(known[i % len(known)] for i in range(n)), "many records") for n in lengths if len(known) > 1]
     for low, high in ends:
-        crowds += [((low,) * k + (high,) * k, "records far apart") for k in (1, 3, 5)]
-        crowds += [((low, high) * k, "records far apart, in turns") for k in (2, 4)]
+        crowds += [((low,) * k + (high,) * k, "distant records") for k in (1, 3, 5)]
+        crowds += [((low, high) * k, "distant records in turns") for k in (2, 4)]
     others = list(_other_records(known[0], known, mined))
-    extremes = [(record, "records far apart") for pair in ends for record in pair]
+    extremes = [(record, "distant records") for pair in ends for record in pair]
     news = [*((record, "") for record in known[:4]), *extremes, *others]
 
     def drafts(crowd: tuple[Any, ...], record: Any, reason: str) -> Iterator[Draft]:
