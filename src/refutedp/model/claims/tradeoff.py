@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,7 +158,7 @@ def gaussian_composition(sigma: float, sampling: float = 1.0, steps: int = 1) ->
     Computed by `dp_accounting`, an optional dependency: pip install "refutedp[accounting]".
     """
     try:
-        from dp_accounting.pld import privacy_loss_distribution as pld  # type: ignore[import-not-found,unused-ignore]
+        pld = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError as error:
         raise UsageError('this curve needs dp_accounting: pip install "refutedp[accounting]"') from error
     one = pld.from_gaussian_mechanism(sigma, sampling_prob=sampling, value_discretization_interval=1e-3)
