@@ -30,6 +30,7 @@ def alive(session):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_stops_at_once_with_what_is_known(start, jobs):
     process = start("check", "slow.py:slow", "--epsilon", "0.5", "--jobs", jobs, "--verbose", "--search-runs", "1000")
+    assert process.stderr.readline() == "24 pairs of the usual patterns\n"
     first = process.stderr.readline()  # the first line of progress: the check is under way
     assert "%" in first
     process.send_signal(signal.SIGINT)

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, AllDiffer, Replace, Verdict, check
-from refutedp.inputs.drafts import CannotHold, domain_of, query_drafts, record_drafts
+from refutedp.inputs.drafts import query_drafts
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.mined import Mined, mine
+from refutedp.inputs.record_drafts import CannotHold, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
@@ -205,3 +206,17 @@ def counts_only(queries, epsilon, rng):
 )
 def test_the_domain_is_the_users(function, keywords):
     assert check(function, epsilon=1.0, **keywords, **SMALL).verdict is not Verdict.VIOLATION
+
+
+def roots_of_counts(queries, epsilon, rng):
+    """Private for counts, and nan below zero."""
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(queries[0])) + rng.laplace(scale=1 / epsilon)
+
+
+def test_what_only_negative_answers_or_unusual_records_show_is_told():
+    result = check(roots_of_counts, epsilon=1.0, **SMALL)
+    assert result.evidence.pair.outside == "negative answers"
+    assert any("give answers that can with inputs=" in note for note in result.notes)
+    result = check(total, epsilon=1.0, adjacency=ADD_REMOVE, **SMALL)
+    assert result.evidence.pair.outside

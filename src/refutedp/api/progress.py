@@ -57,7 +57,7 @@ class Pace:
             return ""
         speed = state.done / seconds
         left = (state.total - state.done) / speed
-        unit = "pairs" if state.stage in ("arguments", "pairs") else "runs"
+        unit = "pairs" if state.stage == "arguments" else "runs"
         return f"{_short(speed)} {unit}/s" + (f", {_duration(left)} left" if state.done < state.total else "")
 
 
@@ -110,6 +110,8 @@ class Bar:
 
     def update(self, state: Progress) -> None:
         """Show the state."""
+        if state.told:
+            return
         pace = self._pace.words(state)
         if self._bar is None:
             if time.monotonic() - self._start < self._patience:

@@ -34,6 +34,7 @@ class ProgressWatch:
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         self.last: Progress | None = None
         self.best = ""
+        self._verbose = verbose and not quiet
         self._shown: Bar | ProgressLines | None = None
         if sys.stderr.isatty() and not quiet:
             self._shown = Bar(patience=0.5)
@@ -42,6 +43,10 @@ class ProgressWatch:
 
     def update(self, state: Progress) -> None:
         """One step further."""
+        if state.told:
+            if self._verbose:
+                print(state.told, file=sys.stderr, flush=True)
+            return
         self.last = state
         self.best = state.best or self.best
         if self._shown is not None:

@@ -6,6 +6,7 @@ import math
 
 from refutedp.detector.cross_examine import Contradicted
 from refutedp.detector.result import Verdict
+from refutedp.inputs.patterns import NEGATIVE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence
@@ -18,7 +19,8 @@ def outside_note(evidence: Evidence, besides: Evidence | None, suspected: str) -
     """
     outside = evidence.pair.outside
     if outside:
-        return f"Only inputs beyond those you gave show it: {outside}. If they cannot occur, use odd=False."
+        remedy = "give answers that can with inputs=" if outside == NEGATIVE else "use odd=False"
+        return f"Only inputs beyond those you gave show it: {outside}. If they cannot occur, {remedy}."
     if besides is not None:
         told = p_value_text(besides.log_p_value)
         return f"Inputs beyond those you gave break it too: {besides.pair.outside} (p-value {told})."

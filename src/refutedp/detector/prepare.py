@@ -57,6 +57,7 @@ class Prepared:
         self.samplers: list[Sampler] = []
         self.notes: list[str] = []
         self._calls = 0
+        self._told: set[str] = set()
         self._given = given_arguments(request.mechanism, request.claim, request.args)
         self._own_data = request.pairs is not None or request.inputs is not None
         self.settings, self._report = settings, report
@@ -106,8 +107,9 @@ class Prepared:
         for source in self._sources:
             proposed = source.propose(seen)
             bare += proposed
-            if proposed or seen:
-                self._report(Progress("pairs", len(proposed), len(proposed), source.told()))
+            if (line := source.told()) not in self._told:
+                self._told.add(line)
+                self._report(Progress("pairs", 0, 0, told=line))
         if not bare:
             return []
         if _wants_arrays(self.mechanism):

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.inputs.drafts import Draft, RecordDraft, domain_of, query_drafts, record_drafts
+from refutedp.inputs.drafts import Draft, query_drafts
 from refutedp.inputs.mined import Mined, mine
+from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.adjacency import AddRemove, Adjacency, Replace
 from refutedp.model.datasets import CannotHold
@@ -36,11 +37,10 @@ _BARREN = 2
 
 
 class Bred(NamedTuple):
-    """A draft with its arguments and its cost."""
+    """A draft with what it costs."""
 
     loss: Loss
     draft: Draft
-    arguments: Mapping[str, Any]
 
     @property
     def cost(self) -> float:
@@ -51,8 +51,8 @@ class Bred(NamedTuple):
 class Evolved:
     """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
 
-    `allowed` is what the claim allows a pair to cost, `lengths`
-    those that the user wants, if any, and `calls` is how often the mechanism may be called.
+    `allowed` is what the claim allows a pair to cost, `lengths` are those that the user wants, if any, and `calls` is
+    how often the mechanism may be called.
     """
 
     def __init__(
@@ -74,6 +74,8 @@ class Evolved:
         self._rng = np.random.default_rng(child(seed, EVOLVE_STREAM))
         self._ledger = Ledger(mechanism, seed)
         self._all_calls = self._most_calls = calls
+        self._arguments: Mapping[str, Any] = {}
+        """Those of the best pair so far."""
         self._done = self._arrays = False
         self._proposed = self._near = 0
         self.looked_at = 0
@@ -109,15 +111,16 @@ class Evolved:
         enough = max(BETTER * usual, MORE * self._allowed)
         self._most_calls = int(BREEDING * self._all_calls)
         mined = mine(self._mechanism.function)
-        found = _unlike(self._breed(mined, ordinary[0].arguments, enough))[:MOST_PROPOSED]
+        self._arguments = ordinary[0].arguments
+        found = _unlike(self._breed(mined, enough))[:MOST_PROPOSED]
         self._most_calls = self._all_calls
         self._proposed = len(found)
         return [self._pair(self._shortened(one, CLEARLY * enough)) for one in found]
 
-    def _breed(self, mined: Mined, arguments: Mapping[str, Any], enough: float) -> list[Bred]:
+    def _breed(self, mined: Mined, enough: float) -> list[Bred]:
         found: list[Bred] = []
         for draft in self._first(mined):
-            self._enter(found, draft, arguments, enough)
+            self._enter(found, draft, enough)
         best = _best(found)
         # Where nothing came near, one generation more is enough to be sure of that.
         barren = 0 if best > enough / 2 else _BARREN - 1
@@ -127,7 +130,7 @@ class Evolved:
             parents = sorted(found, key=lambda one: -one.cost)[:PARENTS]
             for _ in range(CHILDREN):
                 parent = parents[int(self._rng.integers(len(parents)))]
-                self._enter(found, parent.draft.changed(self._rng, mined), parent.arguments, enough)
+                self._enter(found, parent.draft.changed(self._rng, mined), enough)
             barren = 0 if _best(found) > 1.05 * best else barren + 1
             best = max(best, _best(found))
         return [one for one in found if one.cost > enough]
@@ -140,14 +143,14 @@ class Evolved:
         if found is not None:
             yield from record_drafts(*found, mined, self._lengths or ())
 
-    def _enter(self, found: list[Bred], draft: Draft, arguments: Mapping[str, Any], enough: float) -> None:
+    def _enter(self, found: list[Bred], draft: Draft, enough: float) -> None:
         """Look at a draft, if there are calls left for it; drafts that cost nothing are forgotten."""
-        bred = self._looked_at(draft, arguments, enough)
+        bred = self._looked_at(draft, enough)
         # A mechanism that refuses an unusual input has found it out of its domain.
         if bred is not None and bred.cost > 0 and not bred.loss.raised:
             found.append(bred)
 
-    def _looked_at(self, draft: Draft, arguments: Mapping[str, Any], enough: float) -> Bred | None:
+    def _looked_at(self, draft: Draft, enough: float) -> Bred | None:
         if self._ledger.calls >= self._most_calls or (self._lengths and draft.length not in self._lengths):
             return None
         if isinstance(draft, RecordDraft) and not draft.domain.allows(draft.records, draft.record):
@@ -161,12 +164,12 @@ class Evolved:
         self.looked_at += 1
         before = self._ledger.calls
         # Where many pairs come near and none is enough, chance makes them all seem better than they are.
-        loss = self._ledger.loss(d1, d2, arguments, beyond=enough * (WARY if self._near > IN_VAIN else 1))
+        loss = self._ledger.loss(d1, d2, self._arguments, beyond=enough * (WARY if self._near > IN_VAIN else 1))
         if loss.size > enough:
             self._near = 0
         elif self._ledger.calls - before > IN_VAIN:
             self._near += 1
-        return Bred(loss, draft, arguments)
+        return Bred(loss, draft)
 
     def _shortened(self, one: Bred, clearly: float) -> Bred:
         """Delta debugging: ever simpler drafts, as long as they cost nearly as much, or clearly enough."""
@@ -175,7 +178,7 @@ class Evolved:
         def first(drafts: Iterator[Draft], one: Bred) -> Bred:
             for draft in drafts:
                 if draft.outside in ("", one.draft.outside):
-                    found = self._looked_at(draft, one.arguments, least)
+                    found = self._looked_at(draft, least)
                     if found is not None and found.cost >= least and not found.loss.raised:
                         return found
             return one
@@ -195,7 +198,7 @@ class Evolved:
     def _pair(self, one: Bred) -> Pair:
         d1, d2 = self._inputs(one.draft)
         category = f"evolved from {one.draft.reason}: {one.loss.words}"
-        return Pair(d1, d2, category, dict(one.arguments), outside=one.draft.outside)
+        return Pair(d1, d2, category, dict(self._arguments), outside=one.draft.outside)
 
 
 def _best(found: Sequence[Bred]) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+
+from refutedp.inputs.record_parts import has_part, part, places, with_part
 
 FAR = 10
 """A value out of bounds lies so many times the spread of the values beyond their ends."""
@@ -18,8 +20,6 @@ CENTURY = 36525
 HUGE = (2**53 + 1, 2**63)
 """Integers that a double, and a signed integer of 64 bits, cannot hold."""
 NEW_CATEGORY = "other"
-
-Place: TypeAlias = int | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def odd_records(
         return []
     first = records[0]
     by_place = []
-    for number, place in enumerate(_places(first)):
-        values = [_part(record, place) for record in records if _has(record, place)]
+    for number, place in enumerate(places(first)):
+        values = [part(record, place) for record in records if has_part(record, place)]
         label = "" if place is None else f"{names[number] if names is not None else place} = "
         by_place.append(
-            [OddRecord(f"{label}{value!r}", _with(first, place, value)) for value in odd_values(values, nullable)]
+            [OddRecord(f"{label}{value!r}", with_part(first, place, value)) for value in odd_values(values, nullable)]
         )
     return _in_turns(by_place)
 
@@ -116,36 +116,6 @@ def _new_words() -> Iterator[str]:
     while True:
         yield f"{NEW_CATEGORY}{number}"
         number += 1
-
-
-def _places(record: Any) -> list[Place]:
-    """Where a record has values: at positions or keys, or nowhere but in itself."""
-    if isinstance(record, Mapping):
-        return list(record)
-    return list(range(len(record))) if isinstance(record, tuple | list) else [None]
-
-
-def _has(record: Any, place: Place) -> bool:
-    if place is None:
-        return not isinstance(record, tuple | list | Mapping)
-    if isinstance(record, Mapping):
-        return place in record
-    return isinstance(record, tuple | list) and isinstance(place, int) and place < len(record)
-
-
-def _part(record: Any, place: Place) -> Any:
-    return record if place is None else record[place]
-
-
-def _with(record: Any, place: Place, value: Any) -> Any:
-    if place is None:
-        return value
-    if isinstance(record, Mapping):
-        return {**record, place: value}
-    items = [value if i == place else item for i, item in enumerate(record)]
-    if isinstance(record, list):
-        return items
-    return type(record)(*items) if hasattr(record, "_fields") else tuple(items)  # a named tuple, or a plain one
 
 
 def _in_turns(by_place: list[list[OddRecord]]) -> list[OddRecord]:

@@ -15,6 +15,8 @@ RECORD_LENGTHS = (1, 5)
 """How many records there are besides the one that changes."""
 EMPTY = "the empty data set"
 """What lies outside the user's data where no records are left."""
+NEGATIVE = "negative answers"
+"""What lies outside the usual answers of queries."""
 MOST_RECORD_PAIRS = 60
 
 Rows: TypeAlias = tuple[list[float], list[float]]

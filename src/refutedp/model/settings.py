@@ -22,12 +22,16 @@ Importance: TypeAlias = Literal["needed", "always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a check stands: `done` of `total` runs in this stage, and the best finding so far in words."""
+    """Where a check stands: `done` of `total` runs in this stage, and the best finding so far in words.
+
+    `told` is a line for those who want to know more; it is no progress.
+    """
 
     stage: str
     done: int
     total: int
     best: str = ""
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)
