@@ -168,7 +168,8 @@ def query_drafts(adjacency: AllDiffer | OneDiffers, mined: Mined, lengths: Seque
     for value in (*range(3, SCANNED), *ROUND):
         reason = f"{value}, a round number" if value in ROUND else f"a value of {value}"
         yield QueryDraft(adjacency, (value,), (-1,), reason)
-    for length in range(2, SCANNED):
+    # The longest first: what the ledger learns of the noise of many numbers serves for fewer.
+    for length in reversed(range(2, SCANNED)):
         yield QueryDraft(adjacency, (1,) * length, (*[0] * (length - 1), 1), "many queries")
     for length in dict.fromkeys((*mined.lengths, *LENGTHS)):
         reason = "many queries"

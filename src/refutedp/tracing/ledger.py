@@ -12,11 +12,12 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.records import Pair
@@ -24,7 +25,10 @@ from refutedp.model.streams import LEDGER_STREAM, child, global_state, kept_glob
 from refutedp.tracing.watchdog import DidNotReturn, Watchdog
 
 GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
-"""Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on."""
+"""Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on.
+
+Where the noise of the same draws is known, they must show all of it.
+"""
 LONGEST_CALLS = 5.0
 """Seconds that all runs of a pair may take, as long as nothing is known of others."""
 MUCH_LONGER, AT_LEAST = 30, 0.5
@@ -34,9 +38,13 @@ CALLS_FOR_NOTHING = 1_000
 RAISED = "raised"
 UNSEEN = 16
 """Runs of either input where draws cannot be repeated, so that only averages can be compared."""
+MOST_SCALED = 4.0
+"""How many times the noise that a few draws show their usual noise may be."""
 WHOLE = 20.0
 """What a number costs that moves where nothing hides it, and an answer that differs whatever the draws."""
 
+NUMBER = "number"
+"""Where a number stands in a structure."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 """Numbers in texts are numbers."""
 
@@ -58,7 +66,10 @@ class Release(NamedTuple):
 
     structure: Structure
     numbers: tuple[float, ...]
-    names: tuple[str, ...]
+
+    def name(self, place: int) -> str:
+        """What its number at a place is called."""
+        return list(_names(self.structure, "the output"))[place]
 
 
 class Ledger:
@@ -77,6 +88,8 @@ class Ledger:
         self._states = [np.random.default_rng(one).bit_generator.state for one in seeds]
         self._rng = np.random.default_rng(0)
         self._globals = [global_state(one) for one in seeds] if mechanism.rng is None else []
+        self._usual: list[Release] = []
+        """Runs on all draws of the input that released the most numbers so far."""
         self._repeats: bool | None = None
         """Whether the mechanism does the same again on the same draws; None before it was tried."""
         self.calls = 0
@@ -97,16 +110,24 @@ class Ledger:
     def _loss(self, d1: Any, d2: Any, arguments: Mapping[str, Any], beyond: float) -> Loss:
         sides = tuple((fresh_copies(data), fresh_copies(dict(arguments))) for data in (d1, d2))
         if self._repeats is None:
-            self._repeats = self._run(*sides[0], 0)[:2] == self._run(*sides[0], 0)[:2]
+            self._repeats = self._run(*sides[0], 0) == self._run(*sides[0], 0)
         if not self._repeats:
             return compare_averages(*([self._run(*side, 0) for _ in range(UNSEEN)] for side in sides))
         runs: tuple[list[Release], list[Release]] = ([], [])
         for so_many, part in GLANCES:
             for side, made in zip(sides, runs, strict=True):
                 made += [self._run(*side, number) for number in range(len(made), so_many)]
-            loss = compare(*runs)
+            loss = compare(runs[0][:so_many], runs[1])
             if loss.size <= part * beyond:
                 break
+            released = len(runs[0][0].numbers)
+            if released > (len(self._usual[0].numbers) if self._usual else 0):
+                runs[0].extend(self._run(*sides[0], number) for number in range(so_many, len(self._states)))
+                self._usual = runs[0]
+            if released:
+                loss = compare(runs[0][:so_many], runs[1], self._usual)
+                if loss.size <= beyond:
+                    break
         return loss
 
     def usual(self, pairs: Iterable[Pair]) -> float:
@@ -143,51 +164,72 @@ class Ledger:
         except (KeyboardInterrupt, DidNotReturn):
             raise
         except BaseException as error:
-            return Release((RAISED, type(error).__name__), (), ())
+            return Release((RAISED, type(error).__name__), ())
 
 
 def told(output: Any) -> Release:
     """An output as numbers and structure.
 
-    >>> told({"a": [1, True], "b": 2.5}).numbers
-    (1.0, 2.5)
+    >>> release = told({"a": [1, True], "b": 2.5})
+    >>> release.numbers, release.name(1)
+    ((1.0, 2.5), "the output['b']")
     """
     numbers: list[float] = []
-    names: list[str] = []
+    return Release(_structure(output, numbers), tuple(numbers))
 
-    def walk(value: Any, name: str) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
-            value = value.tolist()
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                number = float(value)
-            except OverflowError:
-                number = math.inf
-            if math.isfinite(number):
-                numbers.append(number)
-                names.append(name)
-                return "number"
-        if isinstance(value, str) and any(letter.isdigit() for letter in value):
-            return "str", [walk(float(n), name) for n in _NUMBER.findall(value)], _NUMBER.sub("#", value)
-        if type(value) is list and all(type(item) is float and math.isfinite(item) for item in value):
+
+def _structure(value: Any, numbers: list[float]) -> Structure:
+    """All of a value but its numbers, which are put into the list."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+        value = value.tolist()
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        kinds = {*map(type, value)}
+        if kinds == {float} and math.isfinite(sum(value)):
             numbers.extend(value)
-            names.extend(f"{name}[{i}]" for i in range(len(value)))
-            return "list", ["number"] * len(value)
-        if isinstance(value, list | tuple):
-            return type(value).__name__, [walk(item, f"{name}[{i}]") for i, item in enumerate(value)]
-        if isinstance(value, Mapping):
-            return "dict", [(repr(key), walk(item, f"{name}[{key!r}]")) for key, item in value.items()]
-        return type(value).__name__, repr(value)
+            return type(value).__name__, [NUMBER] * len(value)
+        if kinds == {bool}:
+            return type(value).__name__, list(value)
+        return type(value).__name__, [_structure(item, numbers) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            numbers.append(number)
+            return NUMBER
+    if isinstance(value, str) and any(letter.isdigit() for letter in value):
+        found = [float(number) for number in _NUMBER.findall(value)]
+        return "str", [_structure(number, numbers) for number in found], _NUMBER.sub("#", value)
+    if isinstance(value, Mapping):
+        return "dict", [(repr(key), _structure(item, numbers)) for key, item in value.items()]
+    return type(value).__name__, repr(value)
 
-    structure = walk(output, "the output")
-    return Release(structure, tuple(numbers), tuple(names))
+
+def _names(structure: Structure, name: str) -> Iterator[str]:
+    """What the numbers of an output are called, in order."""
+    match structure:
+        case "number":
+            yield name
+        case "str", parts, _:
+            yield from (name for part in parts if part == NUMBER)
+        case "dict", items:
+            for key, item in items:
+                yield from _names(item, f"{name}[{key}]")
+        case _, list(parts):
+            for place, part in enumerate(parts):
+                yield from _names(part, f"{name}[{place}]")
 
 
-def compare(first: list[Release], second: list[Release]) -> Loss:
-    """What the runs of two inputs cost, run k of both on the same draws."""
-    if all(one[:2] == other[:2] for one, other in zip(first, second, strict=True)):
+def compare(first: Sequence[Release], second: Sequence[Release], usual: Sequence[Release] = ()) -> Loss:
+    """What the runs of two inputs cost, run k of both on the same draws.
+
+    `usual` are runs of another input on these and more draws, which tell how much less or more noise these few draws
+    make than draws usually do.
+    """
+    if all(one == other for one, other in zip(first, second, strict=True)):
         return Loss(0.0, "nothing moved")
     raised = any(one.structure[0] == RAISED for runs in (first, second) for one in runs)
     alike = [(one, other) for one, other in zip(first, second, strict=True) if one.structure == other.structure]
@@ -203,8 +245,11 @@ def compare(first: list[Release], second: list[Release]) -> Loss:
         return answer
     values = np.array([one.numbers for one, _ in rows])
     moved = np.abs(values - np.array([other.numbers for _, other in rows])).mean(axis=0)
-    # Deviations from an average of few are too small.
-    noise = np.abs(values - values.mean(axis=0)).mean(axis=0) * math.sqrt(len(rows) / (len(rows) - 1))
+    noise = _deviation(values)
+    others = [one.numbers[:size] for one in usual]
+    if len(rows) == len(first) < len(others) and all(len(numbers) == size for numbers in others):
+        few, all_of_them = _deviation(np.array(others[: len(rows)])), _deviation(np.array(others))
+        noise *= np.minimum(all_of_them, MOST_SCALED * few) / np.maximum(few, 1e-300)
     if size > 1:
         # Of many numbers, some seem to have little noise by chance.
         noise = np.where(noise > 0, np.maximum(noise, 0.7 * np.median(noise)), 0.0)
@@ -215,8 +260,15 @@ def compare(first: list[Release], second: list[Release]) -> Loss:
         return answer
     most = int(costs.argmax())
     hidden = f"where its noise is about {noise[most]:.3g}" if noise[most] > 0 else "and has no noise"
-    words = f"{rows[0][0].names[most]} moves by {moved[most]:.4g}, {hidden}"
+    words = f"{rows[0][0].name(most)} moves by {moved[most]:.4g}, {hidden}"
     return Loss(total, words, raised)
+
+
+def _deviation(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean absolute deviation of each column; deviations from an average of few are too small."""
+    rows = len(values)
+    deviation: NDArray[np.float64] = np.abs(values - values.mean(axis=0)).mean(axis=0) * math.sqrt(rows / (rows - 1))
+    return deviation
 
 
 def compare_averages(first: list[Release], second: list[Release]) -> Loss:
@@ -233,6 +285,6 @@ def compare_averages(first: list[Release], second: list[Release]) -> Loss:
     chance = 4 * noise / math.sqrt(min(len(x), len(y)))
     costs = np.where(moved > chance, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
     most = int(costs.argmax())
-    names = next(one.names for one in first if repr(one.structure) == common)
-    words = f"{names[most]} moves by {moved[most]:.4g}, where its noise is about {noise[most]:.3g}"
+    name = next(one.name(most) for one in first if repr(one.structure) == common)
+    words = f"{name} moves by {moved[most]:.4g}, where its noise is about {noise[most]:.3g}"
     return Loss(min(float(costs.sum()), WHOLE), words)
