@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from refutedp.detector.plan_importance import ImportancePlan, pilots
-from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
+from refutedp.detector.plan_importance import ImportancePlan, UnpairedImportancePlan, pilots, unpaired
 from refutedp.events.features.basic import Statistic, Value
 from refutedp.events.predicates import Interval
 from refutedp.mechanisms.gaussian_noise import analytic_sigma

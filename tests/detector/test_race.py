@@ -1,16 +1,17 @@
 """What search chooses: the event whose bound confirmation will certify highest, not the one that looks safest now."""
 
-import math
-
 import pytest
 
 from refutedp import check
+from refutedp.detector.look import Looked
 from refutedp.detector.profile import PROFILE_CALLS
-from refutedp.detector.race import _finalists, _Looked
-from refutedp.detector.rounds import LAST_CONTENDERS, ROUNDS, Contender, Finalist, distinct, still_racing
+from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Contender, _Rounds, distinct, still_racing
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
+from refutedp.hypothesis.scoring import RatioScorer
+from refutedp.model.claims import PureDP
+from refutedp.model.settings import Settings
 from refutedp.sampling.plain import PlainSampler
 
 
@@ -40,11 +41,11 @@ def contender(score, x=10):
 
 
 def test_few_contenders_reach_the_last_round():
-    finalists = [Finalist(n, None, tuple(contender(n + i / 10) for i in range(5))) for n in range(ROUNDS[0][0])]
-    racing = still_racing(finalists, ROUNDS[1][0])
-    scores = [one.score for finalist in racing for one in finalist.contenders]
-    assert len(scores) == LAST_CONTENDERS
-    assert min(scores) >= max(one.score for finalist in finalists for one in finalist.contenders) - 2
+    arms = [Arm(n, None, contenders=tuple(contender(n + i / 10) for i in range(5))) for n in range(LAST_ROUNDS[0][0])]
+    racing = still_racing(arms, LAST_ROUNDS[1][0])
+    scores = [one.score for arm in racing for one in arm.contenders]
+    assert len(scores) == LAST_EVENTS
+    assert min(scores) >= max(one.score for arm in arms for one in arm.contenders) - 2
 
 
 def test_the_same_event_in_other_words_races_once():
@@ -53,18 +54,17 @@ def test_the_same_event_in_other_words_races_once():
     assert [one.found for one in distinct([*same, other])] == [same[0], other]
 
 
-def looked(number, *events):
-    return _Looked(number, None, 1000, Search(events, len(events)))
+def arm(number, *events):
+    return Arm(number, None, Looked(1000, Search(events, len(events))))
 
 
-def test_events_that_cannot_catch_up_stay_behind():
-    leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, optimistic_score=2.2, upper_bound=2.6)
-    rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, optimistic_score=2.1, upper_bound=9.0)
-    outclassed = Scored(Equals(Length(), 3), 9000, 1500, False, score=1.7, optimistic_score=1.75, upper_bound=1.85)
-    pairs = [looked(0, leader, outclassed), looked(1, outclassed), looked(2, rare)]
-    racing = _finalists(pairs, needed_upper_bound=2.0)
+def test_events_that_cannot_come_near_the_best_stay_behind():
+    leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, optimistic_score=2.2)
+    rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, optimistic_score=2.1)
+    outclassed = Scored(Equals(Length(), 3), 900, 600, False, score=0.4, optimistic_score=0.45)
+    race = _Rounds(PureDP(1.0), RatioScorer(1.0), Settings(), None, None, {})
+    racing = race.finalists([arm(0, leader, outclassed), arm(1, outclassed), arm(2, rare)])
     assert [(one.number, [c.found for c in one.contenders]) for one in racing] == [(0, [leader]), (2, [rare])]
-    assert [one.number for one in _finalists(pairs, needed_upper_bound=-math.inf)] == [0, 1, 2]
 
 
 def test_the_search_runs_reported_are_those_made(monkeypatch):

@@ -24,7 +24,7 @@ LAPLACE = Key(0, "laplace", None)
 
 
 def unpaired_of(sampler, event, share=0.3):
-    """As `refutedp.detector.plan_unpaired` makes it."""
+    """As `refutedp.detector.plan_importance` makes it."""
     pilot = pilot_of(sampler, event, plan_of(sampler, event), 50_000, np.random.SeedSequence(9))
     weights = pilot.noise.weights
     towards = region_of(pilot.noise, weights * pilot.first).plan(0.05)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from refutedp.detector.rounds import ROUNDS
+from refutedp.detector.race import LAST_ROUNDS
 from refutedp.hypothesis.power import can_ever_convict
 from refutedp.model.bisection import bisected
 from refutedp.model.errors import UsageError
@@ -100,7 +100,7 @@ def _cost(settings: Settings, *, pairs: int, outside: int, seconds: float) -> fl
 
 def planned_search(settings: Settings, pairs: int, outside: int = 0) -> int:
     """The most runs that the search of so many pairs takes, on both sides together."""
-    rounds = sum(units * min(n, places) for n in (pairs - outside, outside) for places, units in ROUNDS)
+    rounds = sum(units * min(n, places) for n in (pairs - outside, outside) for places, units in LAST_ROUNDS)
     return 2 * (max(settings.search_runs, 2 * LEAST_SEARCH) * pairs + settings.search_runs * rounds)
 
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from refutedp.detector.plan_importance import ImportancePlan, Piloted
-from refutedp.detector.plan_unpaired import UnpairedImportancePlan, unpaired
+from refutedp.detector.plan_importance import ImportancePlan, Piloted, UnpairedImportancePlan, unpaired
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.betting.anytime import EProcess
 from refutedp.hypothesis.certify import Certified

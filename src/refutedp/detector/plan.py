@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, confirmation_of
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
-from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots
-from refutedp.detector.plan_unpaired import unpaired
+from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots, unpaired
 from refutedp.events.features.leaks import reads_digits
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.betting.weighted import start_weighted

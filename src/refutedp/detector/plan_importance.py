@@ -4,6 +4,9 @@ An event of probability 1e-4 happens in one of ten thousand plain runs, and most
 the distribution of every draw, so they can be drawn where the event happens, and weighed
 (`sampling.lifted.noise.importance_noise`). Each pilot draws by the plan that the one before it made. Whatever they
 choose is fixed before the first confirmation run.
+
+Paired runs tolerate rough proposals. Where the draws nearly determine the event, unpaired runs need fewer: d1 is
+sampled towards the event, and d2 away from the region where it is likely. Both ways are judged by the same pilots.
 """
 
 from __future__ import annotations
@@ -16,16 +19,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.betting.weighted import WeightedProcess, best_part, start_weighted
+from refutedp.hypothesis.betting.weighted import (
+    UnpairedProcess,
+    WeightedProcess,
+    best_part,
+    best_stake,
+    start_unpaired,
+    start_weighted,
+)
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent
-from refutedp.model.importance import WeightedHits, weigh_hits
+from refutedp.model.importance import UnpairedHits, WeightedHits, weigh_first, weigh_hits, weigh_second
 from refutedp.model.records import Candidate, Event
 from refutedp.model.settings import Settings
 from refutedp.model.streams import PLAN_STREAM, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
 from refutedp.sampling.lifted.noise.paired_runs import plain_hits
+from refutedp.sampling.lifted.noise.regions import NoiseRegion, ratios, region_of
+from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 from refutedp.sampling.pool.tasks import Task
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -43,6 +55,10 @@ SETTLED = 1000
 """Hits, counted by what they say, from which a plan is good enough."""
 MOST_PILOTS = 12
 NO_PLAN = Plan({}, plain=1.0)
+PLAIN_ON_D1 = 0.05
+"""The part of the runs on d1 that is not importance-sampled."""
+REGION_HITS = 100
+"""Hits in a pilot from which a region can be told: to be drawn in, on d1, or else kept away from, on d2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +195,67 @@ def size_of(sampler: LiftedSampler, settings: Settings) -> int:
     """Pairs of runs in a pilot."""
     wanted = max(settings.confirm_runs // 5, SMALLEST_PILOT)
     return min(wanted, PILOT, *(lift.chunk for lift in sampler.lifts))
+
+
+@dataclass(frozen=True, slots=True)
+class UnpairedImportancePlan:
+    """How to draw noise for, the line that the stake is chosen for, and what the pilots say of it."""
+
+    plan: UnpairedPlan
+    line: Tangent
+    stake: tuple[float, float]
+    grown: float
+    rates: tuple[float, float]
+
+    @property
+    def runs_needed(self) -> float:
+        """About how many runs make a unit of log wealth against the line."""
+        return 1 / self.grown if self.grown > 0 else math.inf
+
+    @property
+    def share(self) -> float:
+        """The part of the runs that go to d1."""
+        return self.plan.share
+
+    @property
+    def towards_event(self) -> Plan:
+        """How noise is drawn towards the event, on d1."""
+        return self.plan.towards
+
+    def start(self, line: Tangent) -> UnpairedProcess:
+        """The evidence against a line before the first run."""
+        return start_unpaired(line, self.plan.towards.plain, self.plan.share, self.stake)
+
+    def task(
+        self, sampler: LiftedSampler, event: Event, runs: int, seeds: np.random.SeedSequence
+    ) -> Task[UnpairedHits]:
+        """So many runs of both sides together."""
+        return Task(sampler.unpaired, (event, self.plan, runs, seeds), sampler.what)
+
+
+def unpaired(piloted: Piloted) -> UnpairedImportancePlan | None:
+    """Planned by one of the last pilots, judged by the other; None when they have too few hits on d1."""
+    made, judge = piloted.last
+    if min(int(pilot.first.sum()) for pilot in piloted.last) < REGION_HITS:
+        return None
+    weights = made.noise.weights
+    towards = region_of(made.noise, weights * made.first).plan(PLAIN_ON_D1)
+    away = region_of(made.noise, weights * made.second) if made.second.sum() >= REGION_HITS else NoiseRegion({})
+    unshared = UnpairedPlan(towards, away, 0.5)
+    first, second = expected(judge, unshared)
+    grown, share, stake = best_stake(first, second, piloted.line)
+    return UnpairedImportancePlan(
+        UnpairedPlan(towards, away, share), piloted.line, stake, grown, (first + second).rates
+    )
+
+
+def expected(pilot: Pilot, plan: UnpairedPlan) -> tuple[UnpairedHits, UnpairedHits]:
+    """What as many runs on d1 as the pilot has pairs, and as many on d2, would show on average."""
+    stands_for, plain = pilot.noise.weights, plan.towards.plain
+    weights = 1 / (plain + (1 - plain) * ratios(pilot.noise, plan.towards))
+    first = weigh_first(weights, pilot.first, plain, often=stands_for / weights)
+    kept, left = plan.away.kept, 1 - plan.away.chances(pilot.noise)
+    often = stands_for * left / kept
+    second = weigh_second(kept / left, pilot.second, plain, often)
+    # Nearly all weights are `kept` exactly: only the others need an estimate.
+    return first, replace(second, log_weights=second.n_y * math.log(kept) - float(often @ np.log(left)))

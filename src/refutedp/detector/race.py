@@ -1,37 +1,37 @@
-"""Search: run every pair, look at every event, and fix one candidate (pair, event, direction) for confirmation.
+"""The race: pairs run, their events are scored, and the better part goes on with more runs, until one is left.
 
-A pilot looks at every pair with a tenth of the budget; if it already shows a violation beyond doubt, only the best
-pairs stay in the race. The main round spends the rest on runs of the pairs that are left. Two ranking rounds then
-compare the best events of the best pairs on fresh runs (`rounds.py`). Everything here may be peeked at and repeated:
-confirmation is fresh.
+In the first two rounds every event of the outputs is looked at (`look.py`): a pilot of all pairs, and the rest of the
+search runs for the pairs that are left. In the last rounds the best events of the best pairs are counted on fresh
+runs, for the best-looking of thousands of events owes part of its looks to chance. Everything here may be peeked at
+and repeated: confirmation is fresh.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import reduce
+from itertools import islice
+from operator import add
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from refutedp.detector.confirmations import Allocation, Paired
+from refutedp.detector.look import MOST_OPTIMISTIC, Looked, look_at
 from refutedp.detector.prepare import Prepared
-from refutedp.detector.rounds import ROUNDS, Finalist, Rounds, distinct, pays_here
-from refutedp.events.features.offered import Feature, rounding_features, subtle_features
-from refutedp.events.ranking import Scored, Search, search_events, search_rounding
-from refutedp.events.sameness import nearly_all
+from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.scoring import ClaimScorer
+from refutedp.hypothesis.tests import paired
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
-from refutedp.model.datasets import container_of
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import MAIN_STREAM, PILOT_STREAM, child
-from refutedp.sampling.noise_free import noise_free_leaves
+from refutedp.model.streams import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, child
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.sampler import Sampler
+from refutedp.sampling.sampler import Sampler, chunk_sizes
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise
@@ -40,12 +40,45 @@ if TYPE_CHECKING:
 
 PILOT_SHARE = 10
 """The pilot takes one in this many of the runs of a pair."""
-RACERS = 6
+SURE_PAIRS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
-MOST_OPTIMISTIC = 12
-"""Events of a pair that come along though only time will tell."""
-MOST_LANDMARKS = 16
-"""Numbers of the inputs that outputs are compared with."""
+LAST_ROUNDS = ((6, 1), (2, 2))
+"""How many pairs are in each of the last rounds, and on how many fresh runs in units of the search runs."""
+LAST_EVENTS = 8
+"""Events in the very last round: the fewer, the less chance has to be paid for."""
+ALIKE = 0.02
+"""Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
+_NEAR = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An event with its hits on the fresh runs of its last round."""
+
+    found: Scored
+    counts: Counts | None = None
+    score: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A pair in the race: what was seen of it so far, and its events in the last rounds."""
+
+    number: int
+    sampler: Sampler
+    looked: Looked | None = None
+    contenders: tuple[Contender, ...] = ()
+
+    @property
+    def seen(self) -> Looked:
+        """What the last look saw."""
+        assert self.looked is not None, "the pilot looks at every pair"
+        return self.looked
+
+    @property
+    def score(self) -> float:
+        """That of its best event, on the latest runs."""
+        return max(one.score for one in self.contenders) if self.contenders else self.seen.score
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,37 +106,6 @@ class Found:
     """What nearly every run did on every input, in words; "" where outputs vary."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Racer:
-    """A pair about to run, with the costly features that showed something in the pilot; None before it."""
-
-    number: int
-    sampler: Sampler
-    subtle: tuple[Feature, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Looked:
-    """A pair with its best events after a round; after the pilot, also the best one about rounding."""
-
-    number: int
-    sampler: Sampler
-    runs: int
-    """On either side."""
-    search: Search
-    rounding: Scored | None = None
-    noise_free: int = 0
-    same: str = ""
-
-    @property
-    def score(self) -> float:
-        return self.search.best[0].score if self.search.best else -math.inf
-
-    @property
-    def optimistic_score(self) -> float:
-        return max((scored.optimistic_score for scored in self.search.best), default=-math.inf)
-
-
 def search(
     prepared: Prepared,
     claim: Claim,
@@ -118,134 +120,71 @@ def search(
     `promising` are the pairs that had a chance when the same pairs were searched for another claim: if there are
     any, of the others only those race on that do well in the pilot. `noise` is what that search was made on.
     """
+    race = _Rounds(claim, scorer, settings, prepared, report, {} if noise is None else noise)
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
-    look = _Round(claim, scorer, settings, prepared, report, {} if noise is None else noise)
-    looked: list[_Looked] = []
+    arms: list[Arm] = []
     fresh: Sequence[Sampler] = prepared.samplers
     while fresh:
-        racing = [_Racer(len(looked) + number, sampler) for number, sampler in enumerate(fresh)]
-        looked += look("pilot", racing, pilot_runs, PILOT_STREAM)
-        fresh = prepared.more([Seen(one.sampler.pair, one.score - scorer.threshold) for one in looked])
-    runs = 2 * pilot_runs * len(looked)
-    rounding = _rounding(looked, look, pilot_runs)
-    noise_free = sum(one.noise_free for one in looked)
-    same = looked[0].same if all(one.same for one in looked) else ""
-    looked, suspected = _ordinary_first(looked, scorer.threshold)
-    best = sorted(looked, key=lambda one: -look.rank(one))[:RACERS]
-    if max(one.score for one in looked) > scorer.threshold:
-        looked = best
-    elif promising:
-        racing_on = promising | {one.number for one in best}
-        looked = [one for one in looked if one.number in racing_on]
-    rest = max(settings.search_runs - pilot_runs, 100)
-    racing = [_Racer(one.number, one.sampler, one.search.promising) for one in looked]
-    looked = look("search", racing, rest, MAIN_STREAM)
-    runs += 2 * rest * len(looked)
-    noise_free += sum(one.noise_free for one in looked)
-    events = sum(one.search.events for one in looked)
-    looked, more = _ordinary_first(looked, scorer.threshold)
+        new = [Arm(len(arms) + place, sampler) for place, sampler in enumerate(fresh)]
+        arms += race.look("pilot", new, pilot_runs, PILOT_STREAM)
+        fresh = prepared.more([Seen(arm.sampler.pair, arm.score - scorer.threshold) for arm in arms])
     found = Found(
         None,
         None,
         len(prepared.samplers),
-        events,
-        runs,
-        rounding,
-        noise_free=noise_free,
-        suspected=suspected or more,
-        same=same,
+        0,
+        2 * pilot_runs * len(arms),
+        race.rounding(arms),
+        noise_free=sum(arm.seen.noise_free for arm in arms),
+        same=arms[0].seen.same if all(arm.seen.same for arm in arms) else "",
     )
-    outside = [one for one in looked if one.sampler.pair.outside]
-    ordinary = [one for one in looked if not one.sampler.pair.outside]
-    for among in (ordinary, outside):
-        finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.needed_upper_bound(among))
+    arms, suspected = _ordinary_first(arms, scorer.threshold)
+    rest = max(settings.search_runs - pilot_runs, 100)
+    arms = race.look("search", race.after_the_pilot(arms, promising), rest, MAIN_STREAM)
+    found = replace(
+        found,
+        events=sum(arm.seen.search.events for arm in arms),
+        runs=found.runs + 2 * rest * len(arms),
+        noise_free=found.noise_free + sum(arm.seen.noise_free for arm in arms),
+    )
+    arms, more = _ordinary_first(arms, scorer.threshold)
+    found = replace(found, suspected=suspected or more)
+    for outside in (False, True):
+        finalists = race.finalists([arm for arm in arms if bool(arm.sampler.pair.outside) is outside])
         if finalists:
-            winner = Rounds(scorer, settings, report).run(finalists)
-            candidate = look.candidate(winner.sampler, winner.event, rest + winner.counts.n_x, winner.counts)
-            oriented = _oriented(winner.sampler, winner.event)
-            found = replace(found, runs=found.runs + winner.all_runs)
+            chosen, runs = race.last_rounds(finalists)
+            found = replace(found, runs=found.runs + runs)
             if found.candidate is None:
-                found = replace(found, candidate=candidate, sampler=oriented)
+                found = replace(found, candidate=chosen[0], sampler=chosen[1])
             else:
-                found = replace(found, outside=(candidate, oriented))
-    optimists = frozenset(one.number for one in looked if one.optimistic_score >= _reach(looked))
-    return replace(found, promising=optimists)
+                found = replace(found, outside=chosen)
+    return replace(
+        found, promising=frozenset(arm.number for arm in arms if arm.seen.optimistic_score >= _reach(arms))
+    )
 
 
-def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Looked], str]:
+def _ordinary_first(arms: list[Arm], threshold: float) -> tuple[list[Arm], str]:
     """The pairs that race on: those within the user's records, if they show a violation beyond doubt.
 
     Else those beyond them that do stay in the race, too. What seems to break the claim there besides is told.
     """
-    ordinary = [one for one in looked if not one.sampler.pair.outside]
-    outside = [one for one in looked if one.sampler.pair.outside and one.score > threshold]
+    ordinary = [arm for arm in arms if not arm.sampler.pair.outside]
+    outside = [arm for arm in arms if arm.sampler.pair.outside and arm.score > threshold]
     if not ordinary:
-        return looked, ""
-    if max(one.score for one in ordinary) > threshold:
+        return arms, ""
+    if max(arm.score for arm in ordinary) > threshold:
         return ordinary, outside[0].sampler.pair.outside if outside else ""
     return [*ordinary, *outside], ""
 
 
-def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Finalist]:
-    """Half of the places for the best pairs beyond doubt, half for the most optimistic of the others.
-
-    Events that would not come near the best even if they were the only ones stay behind, and so do those that cannot
-    reach `needed_upper_bound` however many runs they get.
-    """
-    places = ROUNDS[0][0]
-    if not looked:
-        return []
-    by_score = sorted(looked, key=lambda one: -one.score)
-    chosen, rest = by_score[: places // 2], by_score[places // 2 :]
-    chosen += sorted(rest, key=lambda one: -one.optimistic_score)[: places - len(chosen)]
-    reach = _reach(looked)
-    finalists = []
-    for one in chosen:
-        near = [
-            scored
-            for scored in one.search.best
-            if scored.optimistic_score >= reach and scored.upper_bound >= needed_upper_bound
-        ]
-        if near:
-            finalists.append(Finalist(one.number, one.sampler, distinct(near)))
-    return finalists
-
-
-def _reach(looked: Sequence[_Looked]) -> float:
+def _reach(arms: Sequence[Arm]) -> float:
     """What an event that were the only one would have to show to come near the best."""
-    best = max(one.score for one in looked)
+    best = max(arm.seen.score for arm in arms)
     return best / 2 if best > 0 else best - 0.1
 
 
-def _fastest(looked: Sequence[_Looked], look: _Round) -> list[Finalist]:
-    """The pairs and events that promise a conviction soonest."""
-    chosen = sorted(looked, key=lambda one: -look.rank(one))[: ROUNDS[0][0]]
-    finalists = []
-    for one in chosen:
-        ahead = sorted(one.search.best, key=lambda scored: -look.pace(scored, one.runs))[:MOST_OPTIMISTIC]
-        if ahead:
-            finalists.append(Finalist(one.number, one.sampler, distinct(ahead)))
-    return finalists
-
-
-def _rounding(looked: Sequence[_Looked], look: _Round, n: int) -> tuple[Candidate, Sampler] | None:
-    ordinary = [one for one in looked if not one.sampler.pair.outside] or looked
-    seen = [(one, one.rounding) for one in ordinary if one.rounding is not None]
-    if not seen:
-        return None
-    one, best = max(seen, key=lambda pair: pair[1].score)
-    if best.score <= look.scorer.threshold:
-        return None
-    candidate = look.candidate(one.sampler, best, n)
-    return candidate, _oriented(one.sampler, best)
-
-
-def _oriented(sampler: Sampler, scored: Scored) -> Sampler:
-    return sampler.swapped() if scored.swapped else sampler
-
-
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _Rounds:
     """What all rounds have in common."""
 
     claim: Claim
@@ -255,52 +194,138 @@ class _Round:
     report: Callable[[Progress], None]
     noise: NoiseByStream
 
-    def __call__(self, stage: str, racing: Sequence[_Racer], runs: int, stream: int) -> list[_Looked]:
-        """The best events of each pair that races, on `runs` runs a side."""
+    def look(self, stage: str, arms: Sequence[Arm], runs: int, stream: int) -> list[Arm]:
+        """The arms with the best events of each, on `runs` runs a side."""
         common = self._common(stream)
         # The longest first, lest all cores wait for the last one.
-        ordered = sorted(racing, key=lambda racer: -racer.sampler.length)
+        ordered = sorted(arms, key=lambda arm: -arm.sampler.length)
         tasks = [
             Task(
-                search_pair,
+                look_at,
                 (
-                    racer.sampler,
+                    arm.sampler,
                     runs,
-                    child(self.settings.seed, stream, racer.number),
+                    child(self.settings.seed, stream, arm.number),
                     len(self.prepared.samplers),
                     self.claim,
                     self.scorer,
                     self.settings,
-                    racer.subtle,
+                    None if arm.looked is None else arm.looked.search.promising,
                     common,
                 ),
-                racer.sampler.what,
+                arm.sampler.what,
             )
-            for racer in ordered
+            for arm in ordered
         ]
-        looked: list[_Looked] = []
-        best = -math.inf
-        words = ""
-        for racer, (found, rounding, noise_free, same) in zip(ordered, self._pool.run(tasks), strict=True):
-            looked.append(_Looked(racer.number, racer.sampler, runs, found, rounding, noise_free, same))
-            if looked[-1].score > max(best, 0.0):
-                best = looked[-1].score
-                shown = f"{racer.sampler.pair.category}: {found.best[0].event.words()}"
+        done: list[Arm] = []
+        best, words = 0.0, ""
+        for arm, looked in zip(ordered, self._pool.run(tasks), strict=True):
+            done.append(replace(arm, looked=looked))
+            if looked.score > best:
+                best = looked.score
+                shown = f"{arm.sampler.pair.category}: {looked.search.best[0].event.words()}"
                 words = f"{self.scorer.words(best)} on {shown}"
-            self.report(Progress(stage, 2 * runs * len(looked), 2 * runs * len(tasks), words))
-        places = {racer.number: place for place, racer in enumerate(racing)}
-        return sorted(looked, key=lambda one: places[one.number])
+            self.report(Progress(stage, 2 * runs * len(done), 2 * runs * len(tasks), words))
+        places = {arm.number: place for place, arm in enumerate(arms)}
+        return sorted(done, key=lambda arm: places[arm.number])
 
-    def candidate(self, sampler: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
+    def after_the_pilot(self, arms: list[Arm], promising: frozenset[int]) -> list[Arm]:
+        """Those that race on: a few, once a violation is beyond doubt."""
+        best = sorted(arms, key=lambda arm: -self._rank(arm))[:SURE_PAIRS]
+        if max(arm.score for arm in arms) > self.scorer.threshold:
+            return best
+        chosen = promising | {arm.number for arm in best}
+        return [arm for arm in arms if arm.number in chosen] if promising else arms
+
+    def finalists(self, arms: Sequence[Arm]) -> list[Arm]:
+        """The arms of the last rounds, each with the events that have a chance to win.
+
+        Half of the places are for the best pairs beyond doubt, half for the most optimistic of the others. Events
+        that would not come near the best even if they were the only ones stay behind. Where speed is wanted, the
+        fastest are chosen.
+        """
+        if not arms:
+            return []
+        places = LAST_ROUNDS[0][0]
+        chosen = sorted(arms, key=lambda arm: -self._rank(arm))
+        if not self._for_speed:
+            chosen, rest = chosen[: places // 2], chosen[places // 2 :]
+            chosen += sorted(rest, key=lambda arm: -arm.seen.optimistic_score)
+        reach = _reach(arms)
+        finalists = []
+        for arm in chosen[:places]:
+            events = arm.seen.search.best
+            if self._for_speed:
+                near = sorted(events, key=lambda scored: -self._pace(scored, arm.seen.runs))[:MOST_OPTIMISTIC]
+            else:
+                near = [scored for scored in events if scored.optimistic_score >= reach]
+            if near:
+                finalists.append(replace(arm, contenders=distinct(near)))
+        return finalists
+
+    def last_rounds(self, arms: Sequence[Arm]) -> tuple[tuple[Candidate, Sampler], int]:
+        """The event that holds up best on ever more fresh runs, as a candidate, and how many runs that took."""
+        all_runs = 0
+        for stage, (pairs, units) in enumerate(LAST_ROUNDS):
+            if stage:
+                arms = still_racing(arms, pairs)
+            runs = units * self.settings.search_runs
+            seeds = [child(self.settings.seed, ROUND_STREAM, stage, arm.number) for arm in arms]
+            batches = [_tasks(arm, runs, one) for arm, one in zip(arms, seeds, strict=True)]
+            level = OPTIMISTIC / sum(len(arm.contenders) for arm in arms)
+            results = self._pool.run([task for batch in batches for task in batch])
+            ranked: list[Arm] = []
+            for arm, batch in zip(arms, batches, strict=True):
+                parts = list(islice(results, len(batch)))
+                hits = [reduce(add, counts) for counts in zip(*parts, strict=True)]
+                ranked.append(self._ranked(arm, hits, level))
+                self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(arms)))
+            all_runs += 2 * runs * len(arms)
+            arms = ranked
+        arm, best = _shortest_of_the_best(arms)
+        found, counts = best.found, best.counts
+        assert counts is not None, "all contenders have run"
+        scored = replace(found, x=found.x + counts.x, y=found.y + counts.y, score=best.score)
+        return (
+            self._candidate(arm.sampler, scored, arm.seen.runs + counts.n_x, counts),
+            _oriented(arm.sampler, scored),
+        ), all_runs
+
+    def _ranked(self, arm: Arm, hits: Sequence[Counts], level: float) -> Arm:
+        """Score each event on the runs of this round alone: its earlier ones are why it is here, and flatter it."""
+        contenders = []
+        for old, fresh in zip(arm.contenders, hits, strict=True):
+            counts = fresh.swapped() if old.found.swapped else fresh
+            score = self.scorer.on_fresh_runs(
+                counts, level, paired=self._pairs_pay(counts), speed=self.settings.goal == "speed"
+            )
+            contenders.append(Contender(old.found, counts, score))
+        return replace(arm, contenders=tuple(contenders))
+
+    def rounding(self, arms: Sequence[Arm]) -> tuple[Candidate, Sampler] | None:
+        """The best event about the rounding of floats, if it looks like a violation."""
+        ordinary = [arm for arm in arms if not arm.sampler.pair.outside] or arms
+        seen = [(arm, arm.seen.rounding) for arm in ordinary if arm.seen.rounding is not None]
+        if not seen:
+            return None
+        arm, best = max(seen, key=lambda one: one[1].score)
+        if best.score <= self.scorer.threshold:
+            return None
+        return self._candidate(arm.sampler, best, arm.seen.runs), _oriented(arm.sampler, best)
+
+    def _candidate(self, sampler: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
         """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
         pair = sampler.pair.swapped() if scored.swapped else sampler.pair
-        counts = Counts(scored.x, scored.y, n, n)
         test = claim_test(self.claim)
-        pairs = test.takes_pairs and sampler.shares_noise
-        if latest is not None and pairs and pays_here(latest, self.settings):
+        if latest is not None and test.takes_pairs and sampler.shares_noise and self._pairs_pay(latest):
             return Candidate(pair, scored.event, Paired(), scored.score, latest)
+        counts = Counts(scored.x, scored.y, n, n)
         tangent, share = test.tangent_and_share(counts, scored.score, self.settings.method)
         return Candidate(pair, scored.event, Allocation(share), scored.score, counts, tangent)
+
+    def _pairs_pay(self, counts: Counts) -> bool:
+        """Whether confirmation is to be on paired runs."""
+        return self.settings.paired and self.settings.method != "fisher" and paired.pays(counts)
 
     def _common(self, stream: int) -> CommonNoise:
         from refutedp.sampling.lifted import CommonNoise
@@ -308,25 +333,17 @@ class _Round:
         return self.noise.setdefault(stream, CommonNoise(child(self.settings.seed, stream)))
 
     @property
-    def for_speed(self) -> bool:
+    def _for_speed(self) -> bool:
         """Whether the event is wanted that convicts soonest, which scores do not say."""
         return self.settings.goal == "speed" and not self.scorer.scores_speed
 
-    def needed_upper_bound(self, looked: Sequence[_Looked]) -> float:
-        """What the best event will certify in any case; a smaller ratio than that can never do better.
-
-        It will if confirmation has no fewer runs than search.
-        """
-        sure = self.settings.confirm_runs >= self.settings.search_runs
-        return max((one.score for one in looked), default=-math.inf) if sure else -math.inf
-
-    def rank(self, one: _Looked) -> float:
+    def _rank(self, arm: Arm) -> float:
         """What makes a pair worth more runs."""
-        if not self.for_speed:
-            return one.score
-        return max((self.pace(scored, one.runs) for scored in one.search.best), default=-math.inf)
+        if not self._for_speed:
+            return arm.seen.score
+        return max((self._pace(scored, arm.seen.runs) for scored in arm.seen.search.best), default=-math.inf)
 
-    def pace(self, scored: Scored, runs: int) -> float:
+    def _pace(self, scored: Scored, runs: int) -> float:
         """How fast an event would convict, by its hits in so many runs."""
         return self.scorer.pace(Counts(scored.x, scored.y, runs, runs), scored.score)
 
@@ -335,69 +352,47 @@ class _Round:
         return Pool(self.settings.jobs, self.settings.engine)
 
 
-def search_pair(
-    sampler: Sampler,
-    n: int,
-    seeds: np.random.SeedSequence,
-    pairs: int,
-    claim: Claim,
-    scorer: ClaimScorer,
-    settings: Settings,
-    subtle: tuple[Feature, ...] | None,
-    common: CommonNoise,
-) -> tuple[Search, Scored | None, int, str]:
-    """The best events of one of `pairs` pairs on n runs a side; in the pilot also the best event about rounding.
-
-    Then comes how many calls without noise it took, and what nearly all runs did, if they did. It is the pilot while
-    it is not known which `subtle` features show something. Lifted runs are made on the `common` noise of all pairs.
-    """
-    pilot = subtle is None
-    runs = sampler.sample(n, seeds, common)
-    pair = sampler.pair
-    references, calls = zip(
-        *(
-            noise_free_leaves(sampler.mechanism, data, pair.arguments, outputs)
-            for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
-        ),
-        strict=True,
-    )
-    pairs_of_runs = sampler.shares_noise and settings.paired and settings.method != "fisher"
-    scorer = scorer.on_runs(runs.first.size, pairs_of_runs)
-    least = 0.0
-    if settings.rarity is not None:
-        least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
-    if settings.float_leaks == "convict" and subtle is None:
-        groups = [*runs.first.groups, *runs.second.groups]
-        subtle = (*subtle_features(groups), *rounding_features(groups))
-    found = search_events(
-        runs.first,
-        runs.second,
-        [reference for reference in dict.fromkeys(references) if reference is not None],
-        subtle=subtle,
-        landmarks=_numbers_in(pair.d1, pair.d2),
-        scorer=scorer,
-        significance=settings.significance,
-        pairs=pairs,
-        least_hits=least,
-        # The pilot only says who races on, and is too short to tell a rare event from chance.
-        optimists=0 if pilot else MOST_OPTIMISTIC,
-    )
-    rounding = None
-    if pilot and settings.float_leaks == "report":
-        rounding = search_rounding(
-            runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
-        )
-    return found, rounding, sum(calls), nearly_all(runs.first, runs.second)
+def _oriented(sampler: Sampler, scored: Scored) -> Sampler:
+    return sampler.swapped() if scored.swapped else sampler
 
 
-def _numbers_in(*inputs: Any) -> list[float]:
-    """The distinct finite numbers of the inputs, a few at most: a mechanism may let them through."""
-    found: dict[float, None] = {}
-    for data in inputs:
-        container = container_of(data)
-        for record in () if container is None else container.records(data):
-            cells = record.values() if isinstance(record, Mapping) else record
-            cells = cells if isinstance(cells, Iterable) and not isinstance(cells, (str, bytes)) else (cells,)
-            numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
-            found.update((float(n), None) for n in numbers if abs(n) < 1e300)
-    return sorted(found)[:MOST_LANDMARKS]
+def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
+    """One contender for all events with about the same hits, which promise the same: the shortest."""
+    kept: list[Scored] = []
+    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.optimistic_score)):
+        if not any(one.swapped == scored.swapped and _alike(scored, one) for one in kept):
+            kept.append(scored)
+    return tuple(Contender(scored) for scored in kept)
+
+
+def _alike(one: Scored, other: Scored) -> bool:
+    return all(abs(a - b) <= ALIKE * max(a, b) for a, b in ((one.x, other.x), (one.y, other.y)))
+
+
+def still_racing(arms: Sequence[Arm], pairs: int) -> list[Arm]:
+    """The best contenders, of the best pairs."""
+    best = sorted(arms, key=lambda arm: -arm.score)[:pairs]
+    scores = sorted((one.score for arm in best for one in arm.contenders), reverse=True)
+    least = scores[:LAST_EVENTS][-1]
+    racing = [replace(arm, contenders=tuple(one for one in arm.contenders if one.score >= least)) for arm in best]
+    return [arm for arm in racing if arm.contenders]
+
+
+def _tasks(arm: Arm, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:
+    """The runs of one pair: one task if they are lifted, else several, for as many cores."""
+    events = tuple(one.found.event for one in arm.contenders)
+    if arm.sampler.shares_noise:
+        return [Task(arm.sampler.paired, (events, runs, seeds), arm.sampler.what)]
+    sizes = chunk_sizes(runs, arm.sampler.chunk)
+    return [
+        Task(arm.sampler.paired, (events, size, part), arm.sampler.what)
+        for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)
+    ]
+
+
+def _shortest_of_the_best(arms: Sequence[Arm]) -> tuple[Arm, Contender]:
+    """Among the events within three thousandths of the best one, the one that is shortest to explain."""
+    ranked = [(arm, one) for arm in arms for one in arm.contenders]
+    top = max(one.score for _, one in ranked)
+    near = [(arm, one) for arm, one in ranked if one.score >= top - _NEAR * abs(top)]
+    return min(near, key=lambda both: (both[0].sampler.length + complexity(both[1].found.event), -both[1].score))

@@ -151,7 +151,9 @@ def record_drafts(
     for low, high in ends:
         crowds += [((low,) * k + (high,) * k, "distant records") for k in (1, 3, 5)]
         crowds += [((low, high) * k, "distant records in turns") for k in (2, 4)]
-    others = list(_other_records(known[0], known, mined))
+    # A word may matter only beside a large number.
+    largest = {repr(high): high for _, high in ends if repr(high) != repr(known[0])}
+    others = [other for record in (known[0], *largest.values()) for other in _other_records(record, known, mined)]
     extremes = [(record, "distant records") for pair in ends for record in pair]
     news = [*((record, "") for record in known[:4]), *extremes, *others]
 

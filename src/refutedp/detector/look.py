@@ -1,0 +1,119 @@
+"""What a round of the race does with one pair: run both inputs, and score the events of their outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refutedp.events.features.offered import Feature, rounding_features, subtle_features
+from refutedp.events.ranking import Scored, Search, search_events, search_rounding
+from refutedp.events.sameness import nearly_all
+from refutedp.hypothesis.scoring import ClaimScorer
+from refutedp.model.claims import Claim
+from refutedp.model.datasets import container_of
+from refutedp.model.settings import Settings
+from refutedp.sampling.noise_free import noise_free_leaves
+from refutedp.sampling.sampler import Sampler
+
+if TYPE_CHECKING:
+    from refutedp.sampling.lifted import CommonNoise
+
+MOST_OPTIMISTIC = 12
+"""Events of a pair that come along though only more runs will tell."""
+MOST_LANDMARKS = 16
+"""Numbers of the inputs that outputs are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The best events of a pair on some runs; of the first look, also the best one about rounding."""
+
+    runs: int
+    """On either side."""
+    search: Search
+    rounding: Scored | None = None
+    noise_free: int = 0
+    """Calls without noise, for events that compare with their outputs."""
+    same: str = ""
+    """What nearly all runs did, if they did."""
+
+    @property
+    def score(self) -> float:
+        """That of the best event."""
+        return self.search.best[0].score if self.search.best else -math.inf
+
+    @property
+    def optimistic_score(self) -> float:
+        """The best that any of the events may come to."""
+        return max((scored.optimistic_score for scored in self.search.best), default=-math.inf)
+
+
+def look_at(
+    sampler: Sampler,
+    n: int,
+    seeds: np.random.SeedSequence,
+    pairs: int,
+    claim: Claim,
+    scorer: ClaimScorer,
+    settings: Settings,
+    subtle: tuple[Feature, ...] | None,
+    common: CommonNoise,
+) -> Looked:
+    """The best events of one of `pairs` pairs on n runs a side.
+
+    It is the first look, the pilot, while it is not known which `subtle` features show something. Lifted runs are
+    made on the `common` noise of all pairs.
+    """
+    pilot = subtle is None
+    runs = sampler.sample(n, seeds, common)
+    pair = sampler.pair
+    references, calls = zip(
+        *(
+            noise_free_leaves(sampler.mechanism, data, pair.arguments, outputs)
+            for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
+        ),
+        strict=True,
+    )
+    scorer = scorer.on_runs(runs.first.size, sampler.shares_noise and settings.paired and settings.method != "fisher")
+    least = 0.0
+    if settings.rarity is not None:
+        least = settings.rarity * runs.first.size * math.exp(getattr(claim, "epsilon", 0.0))
+    if settings.float_leaks == "convict" and subtle is None:
+        groups = [*runs.first.groups, *runs.second.groups]
+        subtle = (*subtle_features(groups), *rounding_features(groups))
+    found = search_events(
+        runs.first,
+        runs.second,
+        [reference for reference in dict.fromkeys(references) if reference is not None],
+        subtle=subtle,
+        landmarks=_numbers_in(pair.d1, pair.d2),
+        scorer=scorer,
+        significance=settings.significance,
+        pairs=pairs,
+        least_hits=least,
+        # The pilot only says who races on, and is too short to tell a rare event from chance.
+        optimists=0 if pilot else MOST_OPTIMISTIC,
+    )
+    rounding = None
+    if pilot and settings.float_leaks == "report":
+        rounding = search_rounding(
+            runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
+        )
+    return Looked(n, found, rounding, sum(calls), nearly_all(runs.first, runs.second))
+
+
+def _numbers_in(*inputs: Any) -> list[float]:
+    """The distinct finite numbers of the inputs, a few at most: a mechanism may let them through."""
+    found: dict[float, None] = {}
+    for data in inputs:
+        container = container_of(data)
+        for record in () if container is None else container.records(data):
+            cells = record.values() if isinstance(record, Mapping) else record
+            cells = cells if isinstance(cells, Iterable) and not isinstance(cells, (str, bytes)) else (cells,)
+            numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
+            found.update((float(n), None) for n in numbers if abs(n) < 1e300)
+    return sorted(found)[:MOST_LANDMARKS]
