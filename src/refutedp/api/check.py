@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from refutedp.api.progress import reporting
-from refutedp.detector.detect import detect, tell_other_adjacency
+from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.claim_test import claim_test
@@ -76,7 +76,7 @@ def check(
         result = detect(request, chosen, report)
         if adjacency is None and pairs is None and inputs is None and result.verdict is Verdict.VIOLATION:
             return tell_other_adjacency(result, request, report)
-        return result
+        return tell_other_epsilon(result, request, report)
 
 
 def _claim(claim: Any, epsilon: Any) -> Claim:

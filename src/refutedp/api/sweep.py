@@ -128,7 +128,7 @@ def _curve(
         raise UsageError(
             f"{prepared.mechanism.name}() gives one and the same output always: there is no curve to draw"
         )
-    (counts,) = count_fresh(found.sampler, [found.candidate], settings, report)
+    counts = count_fresh(found.sampler, found.candidate, settings, report)
     judged = replace(judge(found.candidate, counts, claim, settings), bound=None)
     points = [Point(claim.epsilon, t, _against(judged, t, settings.method)) for t in tests]
     # What refutes the smallest test epsilon is heard for all: it is the same event.

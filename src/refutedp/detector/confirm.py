@@ -5,12 +5,10 @@ One loop serves every strategy (`confirmations`): batches of tasks, an e-process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import reduce
 from itertools import islice
-from operator import add
 from typing import TypeVar
 
 from refutedp.detector.confirmations import Confirmation, Stop, confirmation_of, judge
@@ -27,39 +25,34 @@ T = TypeVar("T")
 
 
 def count_fresh(
-    sampler: Sampler,
-    candidates: Sequence[Candidate],
-    settings: Settings,
-    report: Callable[[Progress], None],
-    stream: int = CONFIRM_STREAM,
-) -> list[Counts]:
-    """Hits of each candidate's event on one set of fresh runs; all share the sampler's pair and a strategy."""
-    strategy = confirmation_of(candidates[0])
+    sampler: Sampler, candidate: Candidate, settings: Settings, report: Callable[[Progress], None]
+) -> Counts:
+    """Hits of the candidate's event on all confirmation runs."""
+    strategy = confirmation_of(candidate)
     try:
-        return _count(_strict(sampler, *candidates), candidates, strategy, settings, report, stream)
+        return _count(_strict(sampler, candidate), candidate, strategy, settings, report, CONFIRM_STREAM)
     except CannotSample:
         plain = strategy.by_plain_calls()
-        return _count(sampler.by_plain_calls(), candidates, plain, settings, report, stream + ANEW)
+        return _count(sampler.by_plain_calls(), candidate, plain, settings, report, CONFIRM_STREAM + ANEW)
 
 
-def _strict(sampler: Sampler, *candidates: Candidate) -> Sampler:
+def _strict(sampler: Sampler, candidate: Candidate) -> Sampler:
     """For runs that are evidence, with noise that is right to the last digit where that is what they are to show."""
-    return sampler.for_evidence(exact=any(reads_digits(candidate.event) for candidate in candidates))
+    return sampler.for_evidence(exact=reads_digits(candidate.event))
 
 
 def _count(
     sampler: Sampler,
-    candidates: Sequence[Candidate],
+    candidate: Candidate,
     strategy: Confirmation,
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int,
-) -> list[Counts]:
+) -> Counts:
     total = 2 * settings.confirm_runs
     sizes = chunk_sizes(total, 2 * sampler.chunk)
-    events = tuple(candidate.event for candidate in candidates)
     tasks = [
-        strategy.task(sampler, events, size, child(settings.seed, stream, number))
+        strategy.task(sampler, (candidate.event,), size, child(settings.seed, stream, number))
         for number, size in enumerate(sizes)
     ]
     parts: list[tuple[Counts, ...]] = []
@@ -68,7 +61,8 @@ def _count(
         parts.append(part)
         done += size
         report(Progress("confirm", done, total))
-    return [reduce(add, (part[i] for part in parts)) for i in range(len(events))]
+    counts: Counts = strategy.joined(parts)
+    return counts
 
 
 def confirm(
@@ -106,8 +100,7 @@ def _confirm(
 ) -> Evidence:
     strategy = confirmation_of(candidate)
     if settings.method == "fisher" or settings.stop == "fixed":
-        (counts,) = _count(sampler, [candidate], strategy, settings, report, stream)
-        return judge(candidate, counts, claim, settings)
+        return judge(candidate, _count(sampler, candidate, strategy, settings, report, stream), claim, settings)
     total = 2 * settings.confirm_runs
     process = strategy.start(claim, candidate)
     done = decided = 0

@@ -13,7 +13,13 @@ import numpy as np
 from refutedp.detector.budget import fit, seconds_per_run
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
-from refutedp.detector.notes import distrust_note, float_leak_note, other_adjacency_note, outside_note
+from refutedp.detector.notes import (
+    distrust_note,
+    float_leak_note,
+    other_adjacency_note,
+    other_epsilon_note,
+    outside_note,
+)
 from refutedp.detector.plan import aim
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
@@ -22,15 +28,20 @@ from refutedp.detector.result import Effort, Result, Verdict
 from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
-from refutedp.model.claims import Claim
+from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.origin import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUNDING_STREAM
 from refutedp.sampling.sampler import Sampler
+from refutedp.tracing.ledger import Ledger
 
 OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (500, 2_000)
-"""Search and confirmation runs of the small check under the other adjacency: lifted ones, or calls."""
+"""Search and confirmation runs of small checks beside the verdict: lifted ones, or calls."""
+OTHER_EPSILONS = (0.1, 10.0)
+"""Multiples of the claimed ε at which the mechanism is looked at, too."""
+HINT = 1.5
+"""How many times what the claim allows a pair must seem to cost there, to be checked."""
 ROUNDING_CALLS = 4_000
 """Calls a side, at most, to confirm a leak through rounding, which is blatant when it is there."""
 ROUNDING_LEVEL = 1e-9
@@ -54,20 +65,53 @@ def tell_other_adjacency(result: Result, request: Request, report: Callable[[Pro
     length = len(evidence.pair.d1) if isinstance(evidence.pair.d1, list) else int(np.size(evidence.pair.d1))
     if length < 2:
         return result
-    lifted = result.examination is not None
-    search_runs, confirm_runs = OTHER_RUNS if lifted else OTHER_CALLS
+    other, small = _small_check(result, replace(request, adjacency=ONE_DIFFERS), (length,), report)
+    return replace(small, notes=(other_adjacency_note(other.verdict), *result.notes))
+
+
+def tell_other_epsilon(result: Result, request: Request, report: Callable[[Progress], None]) -> Result:
+    """The result, and what a small check says at another ε, where a few calls hint that the claim breaks there.
+
+    A mechanism that takes ε as a parameter claims to be private for every ε, and ε = 1 hides noise of scale ε.
+    """
+    evidence, claim, name = result.evidence, request.claim, request.mechanism.epsilon
+    given = name in (request.args or {})
+    if result.verdict is not Verdict.NOT_FOUND or evidence is None or name is None or given:
+        return result
+    if not isinstance(claim, ApproxDP | PureDP):
+        return result
+    for factor in OTHER_EPSILONS:
+        other_claim = replace(claim, epsilon=factor * claim.epsilon)
+        arguments = {**evidence.pair.arguments, name: other_claim.epsilon}
+        with Ledger(request.mechanism, result.settings.seed).open() as ledger:
+            loss = ledger.loss(evidence.pair.d1, evidence.pair.d2, arguments, beyond=HINT * other_claim.epsilon)
+        effort = replace(result.effort, other_runs=result.effort.other_runs + ledger.calls)
+        result = replace(result, effort=effort)
+        if loss.size > HINT * other_claim.epsilon and not loss.raised:
+            pairs = [(evidence.pair.d1, evidence.pair.d2)]
+            there = replace(request, claim=other_claim, pairs=pairs, inputs=None, sources=())
+            other, result = _small_check(result, there, None, report)
+            if other.verdict is Verdict.VIOLATION and other.evidence is not None:
+                return replace(result, notes=(other_epsilon_note(other_claim, other.evidence), *result.notes))
+    return result
+
+
+def _small_check(
+    result: Result, request: Request, lengths: tuple[int, ...] | None, report: Callable[[Progress], None]
+) -> tuple[Result, Result]:
+    """What a small check of something else says, and the result with its runs among the others."""
+    search_runs, confirm_runs = OTHER_RUNS if result.examination is not None else OTHER_CALLS
     small = replace(
         result.settings,
         search_runs=min(search_runs, result.settings.search_runs),
         confirm_runs=min(confirm_runs, result.settings.confirm_runs),
-        lengths=(length,),
+        lengths=lengths,
         float_leaks="ignore",
         time_limit=None,
     )
-    other = detect(replace(request, adjacency=ONE_DIFFERS), small, report)
-    note = other_adjacency_note(other.verdict)
+    other = detect(request, small, report)
     effort = replace(result.effort, other_runs=result.effort.other_runs + other.effort.runs)
-    return replace(result, notes=(note, *result.notes), effort=effort)
+    return other, replace(result, effort=effort)
 
 
 def _detect_once(request: Request, settings: Settings, report: Callable[[Progress], None]) -> Result:

@@ -8,6 +8,7 @@ from refutedp.detector.cross_examine import Contradicted
 from refutedp.detector.result import Verdict
 from refutedp.inputs.patterns import NEGATIVE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.model.claims import Claim
 from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence
 
@@ -45,6 +46,15 @@ def other_adjacency_note(verdict: Verdict) -> str:
         Verdict.INCONCLUSIVE: f"{ONE_DIFFERS}, a small check could not tell; try adjacency=ONE_DIFFERS",
     }[verdict]
     return f"You did not say which inputs are neighbours, so {ALL_DIFFER}. Where {told}."
+
+
+def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
+    """What a small check at another ε found, which the user did not ask about."""
+    return (
+        f"At another ε it breaks: a small check of {claim} found {evidence.event.words()} on "
+        f"{one_line(evidence.pair.d1)} against {one_line(evidence.pair.d2)}, a real ε of at least "
+        f"{evidence.epsilon_lower_bound:.3g}. Check that claim for the whole counterexample."
+    )
 
 
 def p_value_text(log_p: float) -> str:

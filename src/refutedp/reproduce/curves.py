@@ -87,10 +87,10 @@ def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Pro
         if found.candidate is None or found.sampler is None:
             raise RefuteDPError(f"{built_in.name}() gave the same output on every run")
         ours = found.candidate
-        (counts,) = count_fresh(found.sampler, [ours], settings, report)
+        counts = count_fresh(found.sampler, ours, settings, report)
         end = time.perf_counter()
         papers = Candidate(ours.pair, ours.event, Allocation(), ours.score, ours.search)
-        (even,) = count_fresh(found.sampler, [papers], settings, report)
+        even = count_fresh(found.sampler, papers, settings, report)
     pair = ours.pair
     others = {k: v for k, v in pair.arguments.items() if k != mechanism.epsilon}
     return Curve(
