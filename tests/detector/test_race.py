@@ -5,7 +5,7 @@ import pytest
 from refutedp import check
 from refutedp.detector.look import Looked
 from refutedp.detector.profile import PROFILE_CALLS
-from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Contender, _Rounds, distinct, still_racing
+from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Contender, Rounds, distinct, still_racing
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
@@ -62,7 +62,7 @@ def test_events_that_cannot_come_near_the_best_stay_behind():
     leader = Scored(Equals(Length(), 1), 900, 90, False, score=2.0, optimistic_score=2.2)
     rare = Scored(Equals(Length(), 2), 20, 0, False, score=0.5, optimistic_score=2.1)
     outclassed = Scored(Equals(Length(), 3), 900, 600, False, score=0.4, optimistic_score=0.45)
-    race = _Rounds(PureDP(1.0), RatioScorer(1.0), Settings(), None, None, {})
+    race = Rounds(PureDP(1.0), RatioScorer(1.0), Settings(), None, None, {})
     racing = race.finalists([arm(0, leader, outclassed), arm(1, outclassed), arm(2, rare)])
     assert [(one.number, [c.found for c in one.contenders]) for one in racing] == [(0, [leader]), (2, [rare])]
 

@@ -25,6 +25,7 @@ from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Result, Verdict
+from refutedp.detector.sprint import SHARE, Sprint, for_a_try, sprints
 from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
@@ -32,12 +33,14 @@ from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.origin import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
 from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import ROUNDING_STREAM
+from refutedp.model.streams import CONFIRM_STREAM, ROUNDING_STREAM, TRY_STREAM
 from refutedp.sampling.sampler import Sampler
 from refutedp.tracing.ledger import Ledger
 
 OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (500, 2_000)
 """Search and confirmation runs of small checks beside the verdict: lifted ones, or calls."""
+SPRINT_PART = 0.4
+"""The part of a time limit, if there is one, after which a sprint ends."""
 OTHER_EPSILONS = (0.1, 10.0)
 """Multiples of the claimed ε at which the mechanism is looked at, too."""
 HINT = 1.5
@@ -118,8 +121,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     """The paper's loop, once; raises `Contradicted` if the function itself contradicts what lifted runs said."""
     described, claim, adjacency = request.mechanism, request.claim, request.adjacency
     prepared = Prepared(request, settings, report)
-    settings = _within_time(prepared, claim, settings, request.started)
-    found = search(prepared, claim, claim_test(claim).scorer(settings.search_runs), settings, report)
+    scorer = claim_test(claim).scorer(settings.search_runs)
     result = Result(
         verdict=Verdict.INCONCLUSIVE,
         mechanism=described.name,
@@ -127,10 +129,26 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         adjacency=str(adjacency),
         evidence=None,
         detectable_epsilon=math.inf,
-        effort=Effort(found.pairs, found.events, found.runs, 0, prepared.calls + found.noise_free),
+        effort=Effort(0, 0, 0, 0),
         settings=settings,
-        notes=(*prepared.notes, *request.notes),
         origin=origin_of(described.function),
+    )
+    quick = _sprinted(result, prepared, request, settings, report)
+    if quick.verdict is Verdict.VIOLATION:
+        return quick
+    settings = _within_time(prepared, claim, quick.settings, request.started)
+    found = search(prepared, claim, scorer, settings, report)
+    result = replace(
+        result,
+        settings=settings,
+        effort=Effort(
+            found.pairs,
+            found.events,
+            quick.effort.search_runs + found.runs,
+            quick.effort.confirm_runs,
+            quick.effort.other_runs + prepared.calls + found.noise_free,
+        ),
+        notes=(*prepared.notes, *request.notes),
         vacuous=found.same,
     )
     if found.candidate is None or found.sampler is None:
@@ -153,8 +171,8 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     effort = Effort(
         found.pairs,
         found.events,
-        found.runs + sum(one.aimed for one in tested),
-        sum(one.confirm_runs for one in tested),
+        result.effort.search_runs + sum(one.aimed for one in tested),
+        result.effort.confirm_runs + sum(one.confirm_runs for one in tested),
         result.effort.other_runs + calls + sum(one.calls for one in tested),
     )
     vacuous = found.same if best.verdict is Verdict.NOT_FOUND else ""
@@ -171,6 +189,34 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         outside=besides,
         make_profile=partial(profile_runs, best.sampler, best.evidence.candidate, settings),
     )
+
+
+def _sprinted(
+    result: Result, prepared: Prepared, request: Request, settings: Settings, report: Callable[[Progress], None]
+) -> Result:
+    """The result of a sprint: a violation, or what it took and the settings with what is left of the significance."""
+    if not sprints(prepared, settings):
+        return result
+    claim, brief = request.claim, for_a_try(settings)
+    limit = math.inf if settings.time_limit is None else SPRINT_PART * settings.time_limit
+    scorer = claim_test(claim).scorer(settings.search_runs)
+    quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
+    confirm_runs = 0
+    for number, (candidate, sampler) in enumerate(quick.proposals()):
+        tried = _test(candidate, sampler, claim, brief, report, TRY_STREAM + number)
+        confirm_runs += tried.confirm_runs
+        if tried.verdict is Verdict.VIOLATION:
+            other = prepared.calls + quick.noise_free
+            return replace(
+                result,
+                verdict=tried.verdict,
+                evidence=tried.evidence,
+                effort=Effort(len(prepared.samplers), quick.events, quick.runs, confirm_runs, other),
+                notes=(*prepared.notes, *request.notes),
+                make_profile=partial(profile_runs, tried.sampler, tried.evidence.candidate, settings),
+            )
+    left = replace(settings, significance=(1 - SHARE) * settings.significance)
+    return replace(result, effort=Effort(0, 0, quick.runs, confirm_runs, quick.noise_free), settings=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +240,15 @@ class _Tested:
 
 
 def _test(
-    candidate: Candidate, sampler: Sampler, claim: Claim, settings: Settings, report: Callable[[Progress], None]
+    candidate: Candidate,
+    sampler: Sampler,
+    claim: Claim,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    stream: int = CONFIRM_STREAM,
 ) -> _Tested:
     aimed = aim(sampler, candidate, claim, settings, report)
-    evidence = confirm(aimed.sampler, aimed.candidate, claim, settings, report)
+    evidence = confirm(aimed.sampler, aimed.candidate, claim, settings, report, stream=stream)
     verdict = verdict_of(evidence, settings)
     tested = _Tested(aimed.sampler, evidence, None, verdict, aimed.runs)
     try:

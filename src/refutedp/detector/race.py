@@ -9,7 +9,8 @@ and repeated: confirmation is fresh.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
@@ -120,7 +121,7 @@ def search(
     `promising` are the pairs that had a chance when the same pairs were searched for another claim: if there are
     any, of the others only those race on that do well in the pilot. `noise` is what that search was made on.
     """
-    race = _Rounds(claim, scorer, settings, prepared, report, {} if noise is None else noise)
+    race = Rounds(claim, scorer, settings, prepared, report, {} if noise is None else noise)
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
     arms: list[Arm] = []
     fresh: Sequence[Sampler] = prepared.samplers
@@ -184,7 +185,7 @@ def _reach(arms: Sequence[Arm]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rounds:
+class Rounds:
     """What all rounds have in common."""
 
     claim: Claim
@@ -196,16 +197,23 @@ class _Rounds:
 
     def look(self, stage: str, arms: Sequence[Arm], runs: int, stream: int) -> list[Arm]:
         """The arms with the best events of each, on `runs` runs a side."""
-        common = self._common(stream)
         # The longest first, lest all cores wait for the last one.
         ordered = sorted(arms, key=lambda arm: -arm.sampler.length)
+        places = {arm.number: place for place, arm in enumerate(arms)}
+        return sorted(self.looks(stage, ordered, runs, (stream,)), key=lambda arm: places[arm.number])
+
+    def looks(
+        self, stage: str, arms: Sequence[Arm], runs: int, stream: tuple[int, ...]
+    ) -> Generator[Arm, None, None]:
+        """The same, one by one in their order; to close the iterator ends the runs."""
+        common = self._common(stream[0])
         tasks = [
             Task(
                 look_at,
                 (
                     arm.sampler,
                     runs,
-                    child(self.settings.seed, stream, arm.number),
+                    child(self.settings.seed, *stream, arm.number),
                     len(self.prepared.samplers),
                     self.claim,
                     self.scorer,
@@ -215,19 +223,17 @@ class _Rounds:
                 ),
                 arm.sampler.what,
             )
-            for arm in ordered
+            for arm in arms
         ]
-        done: list[Arm] = []
         best, words = 0.0, ""
-        for arm, looked in zip(ordered, self._pool.run(tasks), strict=True):
-            done.append(replace(arm, looked=looked))
-            if looked.score > best:
-                best = looked.score
-                shown = f"{arm.sampler.pair.category}: {looked.search.best[0].event.words()}"
-                words = f"{self.scorer.words(best)} on {shown}"
-            self.report(Progress(stage, 2 * runs * len(done), 2 * runs * len(tasks), words))
-        places = {arm.number: place for place, arm in enumerate(arms)}
-        return sorted(done, key=lambda arm: places[arm.number])
+        with closing(self._pool.run(tasks)) as results:
+            for done, (arm, looked) in enumerate(zip(arms, results, strict=True), start=1):
+                if looked.score > best:
+                    best = looked.score
+                    shown = f"{arm.sampler.pair.category}: {looked.search.best[0].event.words()}"
+                    words = f"{self.scorer.words(best)} on {shown}"
+                self.report(Progress(stage, 2 * runs * done, 2 * runs * len(tasks), words))
+                yield replace(arm, looked=looked)
 
     def after_the_pilot(self, arms: list[Arm], promising: frozenset[int]) -> list[Arm]:
         """Those that race on: a few, once a violation is beyond doubt."""
@@ -286,10 +292,7 @@ class _Rounds:
         found, counts = best.found, best.counts
         assert counts is not None, "all contenders have run"
         scored = replace(found, x=found.x + counts.x, y=found.y + counts.y, score=best.score)
-        return (
-            self._candidate(arm.sampler, scored, arm.seen.runs + counts.n_x, counts),
-            _oriented(arm.sampler, scored),
-        ), all_runs
+        return self.choice(arm, scored, arm.seen.runs + counts.n_x, counts), all_runs
 
     def _ranked(self, arm: Arm, hits: Sequence[Counts], level: float) -> Arm:
         """Score each event on the runs of this round alone: its earlier ones are why it is here, and flatter it."""
@@ -311,17 +314,23 @@ class _Rounds:
         arm, best = max(seen, key=lambda one: one[1].score)
         if best.score <= self.scorer.threshold:
             return None
-        return self._candidate(arm.sampler, best, arm.seen.runs), _oriented(arm.sampler, best)
+        return self.choice(arm, best)
 
-    def _candidate(self, sampler: Sampler, scored: Scored, n: int, latest: Counts | None = None) -> Candidate:
-        """The choice in full: what the test aims at and how it shares out its runs is fixed here, too."""
-        pair = sampler.pair.swapped() if scored.swapped else sampler.pair
+    def choice(
+        self, arm: Arm, scored: Scored, n: int | None = None, latest: Counts | None = None
+    ) -> tuple[Candidate, Sampler]:
+        """A candidate in full: what the test aims at and how it shares out its runs is fixed here, too.
+
+        Its hits are on `n` runs a side, those of the last look unless told.
+        """
+        sampler = arm.sampler.swapped() if scored.swapped else arm.sampler
         test = claim_test(self.claim)
         if latest is not None and test.takes_pairs and sampler.shares_noise and self._pairs_pay(latest):
-            return Candidate(pair, scored.event, Paired(), scored.score, latest)
+            return Candidate(sampler.pair, scored.event, Paired(), scored.score, latest), sampler
+        n = arm.seen.runs if n is None else n
         counts = Counts(scored.x, scored.y, n, n)
         tangent, share = test.tangent_and_share(counts, scored.score, self.settings.method)
-        return Candidate(pair, scored.event, Allocation(share), scored.score, counts, tangent)
+        return Candidate(sampler.pair, scored.event, Allocation(share), scored.score, counts, tangent), sampler
 
     def _pairs_pay(self, counts: Counts) -> bool:
         """Whether confirmation is to be on paired runs."""
@@ -350,10 +359,6 @@ class _Rounds:
     @property
     def _pool(self) -> Pool:
         return Pool(self.settings.jobs, self.settings.engine)
-
-
-def _oriented(sampler: Sampler, scored: Scored) -> Sampler:
-    return sampler.swapped() if scored.swapped else sampler
 
 
 def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
