@@ -11,20 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refutedp.inputs.arguments import find_arguments, terms
-from refutedp.inputs.arguments.explore import Tracing
-from refutedp.inputs.arguments.following import CannotFollow
-from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
-from refutedp.inputs.arguments.paths import WatchedMemory, Work
+from refutedp.inputs.arguments.explore import Tracing, WatchedMemory, Work
+from refutedp.inputs.arguments.noise_free_run import FollowedDraws
 from refutedp.inputs.arguments.problem import Limits
-from refutedp.inputs.arguments.readable import Bounds, readable_integers, readable_reals
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
+from refutedp.inputs.arguments.solve import Bounds, readable_integers, readable_reals
+from refutedp.inputs.arguments.watched import CannotFollow, Number, Truth
 from refutedp.model.mechanism import describe
 from refutedp.tracing.rng_proxy import GeneratorProxy, PythonRandomProxy
 
 
 def tracing():
     context = z3.Context()
-    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), WatchedMemory())
+    return Tracing(z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), WatchedMemory())
 
 
 def substituted(value, **values):

@@ -7,37 +7,71 @@ asking a `Truth` for its value is what the run records as a branch, and forks on
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.following import CannotFollow, FollowedRun, NeedsFloat
-from refutedp.inputs.arguments.operators import Arithmetic, Operation
-from refutedp.inputs.arguments.sites import asking_site, location
+from refutedp.inputs.arguments.paths import asking_site, location
 from refutedp.tracing.handler import Traced
+
+if TYPE_CHECKING:
+    from refutedp.inputs.arguments.explore import Tracing
 
 LARGEST_EXPONENT = 8
 
+Operation = Callable[[Any, Any], Any]
 
-class Watched(Arithmetic, Traced):
-    """What numbers and truths share."""
 
-    __slots__ = ()
+class CannotFollow(BaseException):
+    """The run met something it has no meaning for; the text is one sentence with file and line.
 
-    def _compute(self, operation: Operation, left: Any, right: Any) -> Any:
-        return compute(operation, left, right)
+    Not an `Exception`, so that a mechanism's own `except Exception` does not swallow it.
+    """
 
-    def _compare(self, operation: Operation, left: Any, right: Any) -> Any:
-        return compare(operation, left, right)
+
+class NeedsFloat(CannotFollow):
+    """C code, or `float` itself, wants a plain float of a symbolic value."""
+
+
+class Watched(Traced):
+    """What numbers and truths share: the run they belong to, and Python's operators, which are set below."""
+
+    __slots__ = ("noisy", "run", "value")
+
+    def __init__(self, run: Tracing, value: Any, noisy: bool = False) -> None:
+        self.run = run
+        self.value = value
+        self.noisy = noisy
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it depends on an argument that is searched."""
+        return terms.is_term(self.value)
+
+    def __divmod__(self: Any, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self: Any, other: Any) -> Any:
+        return other // self, other % self
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        return str(self.value) if self.symbolic else repr(self.value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        from refutedp.inputs.arguments.arrays_of_terms import apply_ufunc
+        from refutedp.inputs.arguments.watched_arrays import apply_ufunc
 
         return apply_ufunc(ufunc, method, inputs, keywords)
 
@@ -45,22 +79,17 @@ class Watched(Arithmetic, Traced):
 class Number(Watched):
     """A number under watch: `value` is a plain number or a Z3 term, `noisy` says that a draw went into it."""
 
-    __slots__ = ("noisy", "run", "value")
-
-    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False) -> None:
-        self.run = run
-        self.value = value
-        self.noisy = noisy
+    __slots__ = ()
 
     # Mechanisms check arguments with isinstance(x, float): a watched number answers as what it stands for.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        if terms.is_term(self.value):
+        if self.symbolic:
             return int if self.value.is_int() else float
         return type(self.value)
 
     def _apply(self, plain: Callable[[Any], Any], symbolic: Callable[[Any], Any]) -> Any:
-        result = symbolic(self.value) if terms.is_term(self.value) else plain(self.value)
+        result = symbolic(self.value) if self.symbolic else plain(self.value)
         return Number(self.run, result, self.noisy)
 
     def __neg__(self) -> Any:
@@ -84,7 +113,7 @@ class Number(Watched):
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
             return self._apply(round, terms.round_half_even)
-        unit = terms.constant(Fraction(10) ** int(digits), self.run.context) if terms.is_term(self.value) else None
+        unit = terms.constant(Fraction(10) ** int(digits), self.run.context) if self.symbolic else None
         return self._apply(
             lambda value: round(value, digits), lambda term: terms.to_real(terms.round_half_even(term * unit)) / unit
         )
@@ -93,17 +122,17 @@ class Number(Watched):
         return self.run.test(compare(operator.ne, self, 0), asking_site())
 
     def __int__(self) -> int:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return int(self.value)
         return self.run.choose(terms.truncate(self.value))
 
     def __index__(self) -> int:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return operator.index(self.value)
         return self.run.choose(self.value)
 
     def __float__(self) -> float:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return float(self.value)
         only = self.run.only_value(self.value)
         if only is None and not self.value.is_int():
@@ -114,31 +143,20 @@ class Number(Watched):
         return complex(float(self))
 
     def __hash__(self) -> int:
-        if terms.is_term(self.value) and not self.value.is_int():
+        if self.symbolic and not self.value.is_int():
             self._refuse("a hash")
-        return hash(self.run.choose(self.value) if terms.is_term(self.value) else self.value)
-
-    def __repr__(self) -> str:
-        return repr(self.value) if not terms.is_term(self.value) else str(self.value)
+        return hash(self.run.choose(self.value) if self.symbolic else self.value)
 
     def __format__(self, spec: str) -> str:
-        return format(self.value, spec) if not terms.is_term(self.value) else str(self.value)
+        return format(self.value, spec) if not self.symbolic else str(self.value)
 
     # NumPy calls these methods for np.sqrt(x) and the like on objects.
     def _elementary(self, name: str) -> Any:
         return Number(self.run, float(getattr(np, name)(float(self))), self.noisy)
 
-    def sqrt(self) -> Any:
-        """Square root of a plain value."""
-        return self._elementary("sqrt")
-
-    def exp(self) -> Any:
-        """Exponential of a plain value."""
-        return self._elementary("exp")
-
-    def log(self) -> Any:
-        """Logarithm of a plain value."""
-        return self._elementary("log")
+    sqrt = functools.partialmethod(_elementary, "sqrt")
+    exp = functools.partialmethod(_elementary, "exp")
+    log = functools.partialmethod(_elementary, "log")
 
     def rint(self) -> Any:
         """Nearest whole number, ties to even."""
@@ -159,9 +177,9 @@ class Number(Watched):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if terms.is_term(self.value) and hasattr(float, name):
+        if self.symbolic and hasattr(float, name):
             self._refuse(f"attribute {name!r}")
-        return getattr(self.value if not terms.is_term(self.value) else 0.0, name)
+        return getattr(self.value if not self.symbolic else 0.0, name)
 
     def _refuse(self, what: str) -> NoReturn:
         raise CannotFollow(self._sentence(what))
@@ -178,13 +196,11 @@ class Truth(Watched):
     it, which is its branch when it is returned without ever being `asked` for its answer.
     """
 
-    __slots__ = ("asked", "key", "noisy", "run", "site", "value")
+    __slots__ = ("asked", "key", "site")
 
-    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False, key: object = None) -> None:
-        self.run = run
-        self.value = value
-        self.noisy = noisy
-        self.key = key if key is not None else (run.identify(value) if terms.is_term(value) else value)
+    def __init__(self, run: Tracing, value: Any, noisy: bool = False, key: object = None) -> None:
+        super().__init__(run, value, noisy)
+        self.key = key if key is not None else (run.memory.identify(value) if self.symbolic else value)
         self.site = asking_site()
         self.asked = False
 
@@ -208,7 +224,7 @@ class Truth(Watched):
 
     def __invert__(self) -> Any:
         # np.logical_not and ~mask mean "not"; Python's own ~True is a number nobody wants.
-        value = z3.Not(self.value) if terms.is_term(self.value) else not self.value
+        value = z3.Not(self.value) if self.symbolic else not self.value
         return Truth(self.run, value, self.noisy, ("not", self.key))
 
     def logical_not(self) -> Any:
@@ -217,7 +233,7 @@ class Truth(Watched):
 
     def number(self) -> Number:
         """1 for true, 0 for false."""
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return Number(self.run, int(self.value), self.noisy)
         one, zero = (terms.constant(digit, self.run.context) for digit in (1, 0))
         return Number(self.run, z3.If(self.value, one, zero), self.noisy)
@@ -239,9 +255,6 @@ class Truth(Watched):
     def __hash__(self) -> int:
         return hash(bool(self))
 
-    def __repr__(self) -> str:
-        return repr(self.value) if not terms.is_term(self.value) else str(self.value)
-
 
 def watched(value: object) -> bool:
     """Whether a value is one of ours; isinstance cannot tell, because ours answer as the type they stand for."""
@@ -259,7 +272,7 @@ def plain(value: object) -> object:
     return value if isinstance(value, int | float | Fraction) else NotImplemented
 
 
-def _operands(left: Any, right: Any) -> tuple[FollowedRun, Any, Any, bool] | None:
+def _operands(left: Any, right: Any) -> tuple[Tracing, Any, Any, bool] | None:
     a, b = plain(left), plain(right)
     if a is NotImplemented or b is NotImplemented:
         return None
@@ -281,18 +294,20 @@ def compute(operation: Operation, left: Any, right: Any) -> Any:
             raise CannotFollow(f"{location()} computes with {value!r} and a value that depends on an argument")
     if operation is operator.pow:
         return Number(run, _power(a, b), noisy)
-    left_term, right_term = (v if terms.is_term(v) else terms.constant(v, run.context) for v in (a, b))
-    if operation in (operator.truediv, operator.floordiv, operator.mod):
+    left_term, right_term = (terms.term_of(v, run.context) for v in (a, b))
+    if operation in _EXACT:
         zero = right_term == terms.constant(0, run.context)
         if run.decide(z3.simplify(zero), bookkeeping=True):
             raise ZeroDivisionError("division by zero")
-        exact = {
-            operator.truediv: terms.divide,
-            operator.floordiv: terms.floor_divide,
-            operator.mod: terms.modulo,
-        }
-        return Number(run, exact[operation](left_term, right_term), noisy)
+        return Number(run, _EXACT[operation](left_term, right_term), noisy)
     return Number(run, operation(*terms.same_sort(left_term, right_term)), noisy)
+
+
+_EXACT: dict[Operation, Operation] = {
+    operator.truediv: terms.divide,
+    operator.floordiv: terms.floor_divide,
+    operator.mod: terms.modulo,
+}
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -301,7 +316,7 @@ def _power(base: Any, exponent: Any) -> Any:
         raise CannotFollow(f"{location()} raises a value that depends on an argument to a power")
     if exponent == 0:
         return 1 if isinstance(exponent, int) and base.is_int() else 1.0
-    result = terms.power(base, int(exponent))
+    result = functools.reduce(operator.mul, [base] * int(exponent))
     return result if isinstance(exponent, int) else terms.to_real(result)
 
 
@@ -318,7 +333,7 @@ def compare(operation: Operation, left: Any, right: Any) -> Any:
             # Every real number compares with an infinity or NaN as 0 does.
             answer = operation(0.0, value) if other_is_left else operation(value, 0.0)
             return Truth(run, bool(answer), noisy)
-    left_term, right_term = (v if terms.is_term(v) else terms.constant(v, run.context) for v in (a, b))
+    left_term, right_term = (terms.term_of(v, run.context) for v in (a, b))
     condition = z3.simplify(operation(*terms.same_sort(left_term, right_term)))
     if z3.is_true(condition) or z3.is_false(condition):
         return Truth(run, z3.is_true(condition), noisy)
@@ -340,3 +355,16 @@ def combine(how: str, left: Any, right: Any) -> Any:
         if z3.is_true(merged) or z3.is_false(merged):
             merged = z3.is_true(merged)
     return Truth(owner.run, merged, noisy, (how, *keys))
+
+
+def _binary(apply: Callable[[Operation, Any, Any], Any], operation: Operation, swapped: bool) -> Any:
+    if swapped:
+        return lambda self, other: apply(operation, other, self)
+    return lambda self, other: apply(operation, self, other)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Watched, f"__{_name}__", _binary(compute, getattr(operator, _name), swapped=False))
+    setattr(Watched, f"__r{_name}__", _binary(compute, getattr(operator, _name), swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Watched, f"__{_name}__", _binary(compare, getattr(operator, _name), swapped=False))
