@@ -5,13 +5,11 @@ from __future__ import annotations
 import datetime
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-
-from refutedp.inputs.record_parts import has_part, part, places, with_part
 
 FAR = 10
 """A value out of bounds lies so many times the spread of the values beyond their ends."""
@@ -20,6 +18,9 @@ CENTURY = 36525
 HUGE = (2**53 + 1, 2**63)
 """Integers that a double, and a signed integer of 64 bits, cannot hold."""
 NEW_CATEGORY = "other"
+
+Place: TypeAlias = int | str | None
+"""Where a record has a value: a position, a key, or None for the record itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +123,40 @@ def _in_turns(by_place: list[list[OddRecord]]) -> list[OddRecord]:
     """Along the diagonals: first what is oddest in the first part, then the next part, then the next kind."""
     indexed = [(i + j, i, odd) for i, odds in enumerate(by_place) for j, odd in enumerate(odds)]
     return [odd for _, _, odd in sorted(indexed, key=lambda item: item[:2])]
+
+
+def places(record: Any) -> list[Place]:
+    """Where a record has values: at positions or keys, or nowhere but in itself."""
+    if isinstance(record, Mapping):
+        return list(record)
+    return list(range(len(record))) if isinstance(record, tuple | list) else [None]
+
+
+def has_part(record: Any, place: Place) -> bool:
+    """Whether a record has a value there."""
+    if place is None:
+        return not isinstance(record, tuple | list | Mapping)
+    if isinstance(record, Mapping):
+        return place in record
+    return isinstance(record, tuple | list) and isinstance(place, int) and place < len(record)
+
+
+def part(record: Any, place: Place) -> Any:
+    """The value at a place."""
+    return record if place is None else record[place]
+
+
+def with_part(record: Any, place: Place, value: Any) -> Any:
+    """The record with another value there, of the same type as before.
+
+    >>> with_part({"city": "Rome", "pay": 3}, "pay", 4), with_part((1, 2), 0, 5), with_part(7, None, 8)
+    ({'city': 'Rome', 'pay': 4}, (5, 2), 8)
+    """
+    if place is None:
+        return value
+    if isinstance(record, Mapping):
+        return {**record, place: value}
+    items = [value if i == place else item for i, item in enumerate(record)]
+    if isinstance(record, list):
+        return items
+    return type(record)(*items) if hasattr(record, "_fields") else tuple(items)  # a named tuple, or a plain one

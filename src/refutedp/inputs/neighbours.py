@@ -1,4 +1,8 @@
-"""Adjacent pairs around data sets that the user gives: plain moves first, then records that break code."""
+"""Adjacent pairs around what the user gives.
+
+Around data sets, plain moves come first, then records that break code; around query answers, the moves of the paper's
+table.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from refutedp.inputs.hostile import odd_records
-from refutedp.inputs.patterns import EMPTY
-from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Replace
+from refutedp.inputs.source import ALL_QUERIES, EMPTY
+from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, AllDiffer, OneDiffers, Replace
 from refutedp.model.datasets import CannotHold, Container, container_of, one_line
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
@@ -22,6 +28,8 @@ MOST_PLAIN = 20
 LARGE = 10
 """A data set with more records is also tried as a piece of it, which is easier to trace by hand."""
 PIECE = 5
+MOST_PLACES = MOST_PAIRS // 2
+"""Queries of a vector that are moved one by one; of a longer one, some from its beginning to its end."""
 TELLING = 4
 """Records of a data set that are removed or replaced."""
 OTHERS = 3
@@ -250,3 +258,57 @@ def _in_turns(lists: Sequence[list[Pair]]) -> Iterator[Pair]:
 def _rotated(items: list[Pair], by: int) -> list[Pair]:
     start = by % len(items) if items else 0
     return [*items[start:], *items[:start]]
+
+
+def query_neighbours(adjacency: AllDiffer | OneDiffers, datasets: Sequence[Any]) -> Derived:
+    """Pairs of each vector with its neighbours, vectors taking turns: moved by the whole sensitivity or not at all.
+
+    >>> from refutedp.model.adjacency import ONE_DIFFERS
+    >>> [pair.d2 for pair in query_neighbours(ONE_DIFFERS, [[5, 7]]).pairs]
+    [[6, 7], [4, 7], [5, 8], [5, 6]]
+    """
+    pairs: dict[str, Pair] = {}
+    for pair in _in_turns([list(_moved(adjacency, data)) for data in datasets]):
+        if adjacency.difference(pair.d1, pair.d2) is None:
+            pairs.setdefault(repr([np.asarray(data).tolist() for data in (pair.d1, pair.d2)]), pair)
+    kept = list(pairs.values())[:MOST_PAIRS]
+    return Derived(kept, len(pairs) - len(kept))
+
+
+def _moved(adjacency: AllDiffer | OneDiffers, data: Any) -> Iterator[Pair]:
+    size = _size(adjacency, data)
+    step = adjacency.sensitivity
+    whole = int(step) if float(step).is_integer() else step
+    for category, signs in _signs(adjacency, size):
+        yield Pair(data, _added(data, [whole * sign for sign in signs]), category)
+
+
+def _size(adjacency: AllDiffer | OneDiffers, data: Any) -> int:
+    problem = adjacency.difference(data, data)
+    if problem is not None:
+        raise UsageError(f"inputs holds {data!r}: {problem}")
+    size = int(np.size(data))
+    if size == 0:
+        raise UsageError("inputs holds empty data: give inputs with at least one query")
+    return size
+
+
+def _signs(adjacency: AllDiffer | OneDiffers, size: int) -> Iterator[tuple[str, list[int]]]:
+    if isinstance(adjacency, OneDiffers):
+        most = min(size, MOST_PLACES)
+        for place in dict.fromkeys(round(i * (size - 1) / max(most - 1, 1)) for i in range(most)):
+            for word, sign in (("Above", 1), ("Below", -1)):
+                yield f"query {place} {word}", [sign if i == place else 0 for i in range(size)]
+        return
+    for category, rows in ALL_QUERIES.items():
+        d1, d2 = rows(size, 1)
+        yield category, [round(b - a) for a, b in zip(d1, d2, strict=True)]
+
+
+def _added(data: Any, steps: list[float]) -> Any:
+    """The data with the steps added, in the same kind of container."""
+    if isinstance(data, np.ndarray):
+        return data + np.asarray(steps).reshape(data.shape)
+    if isinstance(data, list | tuple):
+        return type(data)(value + step for value, step in zip(data, steps, strict=True))
+    return data + steps[0]

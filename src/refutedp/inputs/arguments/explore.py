@@ -120,6 +120,7 @@ class Tracing:
         self.tested: set[str] = set()
         self.whole: set[str] = set()
         self.forked_at = ""
+        self.stopped: tuple[type[BaseException], str] | None = None
         self._solver = solver
         self._prefix = prefix
         self._taken: list[Decision] = []
@@ -257,24 +258,24 @@ class Tracing:
             raise Infeasible
         return model
 
-    def path(self, call: Callable[[Tracing], Any]) -> tuple[Path, BaseException | None]:
-        """Run the mechanism; the path that it takes, and what ended it early, if anything did."""
-        output, stop = None, None
+    def path(self, call: Callable[[Tracing], Any]) -> Path:
+        """Run the mechanism: the path that it takes. What ended it early, other than its own exception, is kept."""
+        output, raised, raised_at = None, None, ""
         try:
             output = call(self)
-        except (CannotFollow, LimitReached, Exception) as error:
-            stop = error
-        raised = isinstance(stop, Exception)
-        path = Path(
+        except (CannotFollow, LimitReached) as stop:
+            self.stopped = type(stop), str(stop)
+        except Exception as error:
+            raised, raised_at = type(error).__name__, raising_line(error)
+        return Path(
             condition=tuple(self.condition),
             branches=tuple(self.branches),
             scales=tuple(self.scales),
-            raised=type(stop).__name__ if raised else None,
-            cut=stop is not None and not raised,
+            raised=raised,
+            cut=self.stopped is not None,
             output=output,
-            raised_at=raising_line(stop) if raised and stop is not None else "",
+            raised_at=raised_at,
         )
-        return path, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +320,7 @@ def explore(
         solver.push()
         tracing = Tracing(solver, prefix, limits, work, memory)
         try:
-            path, stop = tracing.path(call)
+            paths.append(tracing.path(call))
         except Infeasible:
             continue
         finally:
@@ -328,11 +329,11 @@ def explore(
             forked_at = tracing.forked_at or forked_at
             tested |= tracing.tested
             whole |= tracing.whole
-        paths.append(path)
-        if path.cut:
-            notes.append(str(stop))
-            lost |= isinstance(stop, CannotFollow)
-            needs_float |= isinstance(stop, NeedsFloat)
+        if tracing.stopped is not None:
+            kind, sentence = tracing.stopped
+            notes.append(sentence)
+            lost |= issubclass(kind, CannotFollow)
+            needs_float |= issubclass(kind, NeedsFloat)
         if work.over:
             if stack:
                 notes.append(f"{forked_at} was left with {len(stack)} paths when the work was used up")
@@ -342,4 +343,4 @@ def explore(
 
 def trace(call: Callable[[Tracing], Any], limits: Limits, work: Work) -> Path:
     """One execution with plain arguments: the same record, nothing to fork on."""
-    return Tracing(None, (), limits, work, WatchedMemory()).path(call)[0]
+    return Tracing(None, (), limits, work, WatchedMemory()).path(call)
