@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,8 +22,7 @@ Place: TypeAlias = int | str | None
 """Where a record has a value: a position, a key, or None for the record itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class OddRecord:
+class OddRecord(NamedTuple):
     """A record, and what is odd about it."""
 
     words: str
@@ -48,14 +46,14 @@ def odd_records(
     if not records:
         return []
     first = records[0]
-    by_place = []
+    found: list[tuple[int, int, OddRecord]] = []
     for number, place in enumerate(places(first)):
         values = [part(record, place) for record in records if has_part(record, place)]
         label = "" if place is None else f"{names[number] if names is not None else place} = "
-        by_place.append(
-            [OddRecord(f"{label}{value!r}", with_part(first, place, value)) for value in odd_values(values, nullable)]
-        )
-    return _in_turns(by_place)
+        for kind, value in enumerate(odd_values(values, nullable)):
+            found.append((number + kind, number, OddRecord(f"{label}{value!r}", with_part(first, place, value))))
+    # Along the diagonals: first what is oddest in the first part, then the next part, then the next kind.
+    return [odd for _, _, odd in sorted(found, key=lambda item: item[:2])]
 
 
 def odd_values(values: Sequence[Any], nullable: bool = False) -> list[Any]:
@@ -71,7 +69,8 @@ def odd_values(values: Sequence[Any], nullable: bool = False) -> list[Any]:
     if numbers:
         found += _odd_numbers(numbers)
     if words:
-        found.append(next(word for word in _new_words() if word not in words))
+        new = (NEW_CATEGORY, *(f"{NEW_CATEGORY}{number}" for number in range(2, len(words) + 2)))
+        found.append(next(word for word in new if word not in words))
     found += _odd_dates(plain)
     if nullable or any(value is None for value in plain):
         found.append(None)
@@ -109,20 +108,6 @@ def _moved(end: Callable[[list[Any]], Any], dates: list[Any], days: int) -> list
         return [date + (np.timedelta64(days, "D") if isinstance(date, np.datetime64) else datetime.timedelta(days))]
     except (OverflowError, ValueError, TypeError):  # out of range, or with and without time zones
         return []
-
-
-def _new_words() -> Iterator[str]:
-    yield NEW_CATEGORY
-    number = 2
-    while True:
-        yield f"{NEW_CATEGORY}{number}"
-        number += 1
-
-
-def _in_turns(by_place: list[list[OddRecord]]) -> list[OddRecord]:
-    """Along the diagonals: first what is oddest in the first part, then the next part, then the next kind."""
-    indexed = [(i + j, i, odd) for i, odds in enumerate(by_place) for j, odd in enumerate(odds)]
-    return [odd for _, _, odd in sorted(indexed, key=lambda item: item[:2])]
 
 
 def places(record: Any) -> list[Place]:

@@ -6,10 +6,11 @@ table.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,14 @@ class _Surroundings:
     adjacency: AddRemove | Replace
     data: Any
     pool: list[Any]
-    container: Container = field(init=False)
-    records: list[Any] = field(init=False)
 
-    def __post_init__(self) -> None:
-        container = container_of(self.data)
-        assert container is not None
-        object.__setattr__(self, "container", container)
-        object.__setattr__(self, "records", container.records(self.data))
+    @property
+    def container(self) -> Container:
+        return _container(self.data)
+
+    @functools.cached_property
+    def records(self) -> list[Any]:
+        return self.container.records(self.data)
 
     def plain(self) -> Iterator[Pair]:
         """Moves with ordinary records, on a piece of the data if that is large, on the data, on a single record."""
@@ -106,8 +107,7 @@ class _Surroundings:
         """One odd record comes in."""
         base, name = self._bases()[0]
         records = self.container.records(base)
-        fields = self.container.fields(base)
-        names = None if fields is None else [one.name for one in fields]
+        names = _names(self.container, base)
         for odd in odd_records([*records, *self.pool], names=names, nullable=self.container.nullable):
             # A data set without records has none to replace, and a record of the pool to add.
             yield from self._come_in(base, 0, odd.record, f"an odd record, {odd.words}", name, odd.words)
@@ -195,13 +195,11 @@ def _is_number(value: Any) -> bool:
 
 def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) -> list[Any]:
     """Records that may come in: the user's examples, and those of all data sets of the same kind and columns."""
-    container = container_of(data)
-    assert container is not None
-    fields = container.fields(data)
-    names = None if fields is None else [one.name for one in fields]
-    given: Iterable[Any] = ()
-    if adjacency.records is not DEFAULT_RECORDS:
-        given = [record if names is None else _row(record, names, container) for record in adjacency.records]
+    container = _container(data)
+    names = _names(container, data)
+    given: Iterable[Any] = () if adjacency.records is DEFAULT_RECORDS else adjacency.records
+    if names is not None:
+        given = [_row(record, names, container) for record in given]
     found = {container.key(record): record for record in given}
     for other in datasets:
         if container_of(other) is container and _names(container, other) == names:
@@ -209,6 +207,12 @@ def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) ->
     if not found and names is None:
         found = {container.key(record): record for record in DEFAULT_RECORDS}
     return list(found.values())
+
+
+def _container(data: Any) -> Container:
+    container = container_of(data)
+    assert container is not None
+    return container
 
 
 def _names(container: Container, data: Any) -> list[str] | None:
@@ -244,8 +248,7 @@ def _identity(pair: Pair) -> frozenset[tuple[str, ...]]:
     """The two multisets of records; one of them, if they are the same."""
     sides = []
     for data in (pair.d1, pair.d2):
-        container = container_of(data)
-        assert container is not None
+        container = _container(data)
         sides.append((container.name, *sorted(container.key(record) for record in container.records(data))))
     return frozenset(sides)
 

@@ -28,7 +28,7 @@ from refutedp.inputs.arguments.paths import (
 )
 from refutedp.inputs.arguments.problem import FoundArguments, Limits, Preference, Wanted
 from refutedp.inputs.arguments.solve import Solution, solve
-from refutedp.inputs.arguments.watched import Number, Truth
+from refutedp.inputs.arguments.watched import symbol
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import Mechanism
 
@@ -94,7 +94,7 @@ class _Search:
         context = z3.Context()
         variables, domain = _variables([w for w in self.wanted if w.kind != "cases"], context)
         if not variables:
-            return self._checked({}, None, frozenset(), ())
+            return self._checked({}, None, (), frozenset(), ())
         runs = self._explore(self.runner, variables, domain, context)
         if any(run.needs_float for run in runs):
             again = self._explore(self.runner.keeping_floats(), variables, domain, context)
@@ -107,7 +107,7 @@ class _Search:
             place = defined_at(self.mechanism.function)
             return self._from_data(notes or (f"{place} was followed, but the solver found no arguments",))
         values = {v.wanted.name: _python(solution.values[v.wanted.name], v.wanted) for v in variables}
-        answer = self._checked(values, solution, sites, notes, runs)
+        answer = self._checked(values, solution, runs, sites, notes)
         refused = [run.paths[0] for run in runs if all(path.raised is not None for path in run.paths)]
         if refused and answer.clean:
             note = f"{refused[0].raised_at} raises {refused[0].raised} when its values are followed"
@@ -129,7 +129,8 @@ class _Search:
             work = self.work.part(share)
 
             def call(tracing: Tracing, data: Any = data) -> Any:
-                return runner(tracing, data, {**self.cases, **_proxies(tracing, variables)})
+                symbols = {v.wanted.name: symbol(tracing, v.term) for v in variables}
+                return runner(tracing, data, {**self.cases, **symbols})
 
             runs.append(explore(call, domain, context, self.limits, work, memory))
         return runs
@@ -145,20 +146,10 @@ class _Search:
         """Over paths that end without an exception; over those that raise only when all were followed."""
         complete = [[path for path in run.paths if not path.cut] for run in runs]
         clean = [[path for path in run if path.raised is None] for run in complete]
-        everything = all(not run.notes for run in runs)
-        for paths in (clean, complete) if everything else (clean,):
+        tested, counts = runs[0].tested | runs[1].tested, _counts(variables, runs)
+        for paths in (clean,) if any(run.notes for run in runs) else (clean, complete):
             if all(paths):
-                problem = Problem(
-                    context=context,
-                    variables=variables,
-                    domain=domain,
-                    runs=paths,
-                    sites=sites,
-                    tested=runs[0].tested | runs[1].tested,
-                    counts=_counts(variables, runs),
-                    work=self.work,
-                    prefer=self.prefer,
-                )
+                problem = Problem(context, variables, domain, paths, sites, tested, counts, self.work, self.prefer)
                 solution = solve(problem)
                 if solution is not None:
                     return solution
@@ -168,9 +159,9 @@ class _Search:
         self,
         values: Mapping[str, Any],
         solution: Solution | None,
+        runs: Sequence[Explored],
         sites: frozenset[Site],
         notes: tuple[str, ...],
-        runs: Sequence[Explored] = (),
     ) -> _Answer:
         """Run both sides with the values: what is reported is what these runs did."""
         arguments = {w.name: {**values, **self.cases}[w.name] for w in self.wanted}
@@ -184,35 +175,27 @@ class _Search:
             notes = (*notes, f"{place} raises {raised[0]} with {arguments} when noise is left out")
         elif solution is not None and counted.diverging != solution.diverging:
             notes = (*notes, f"{place} was expected to diverge on {solution.diverging} branches: floats are rounded")
-        found = FoundArguments(
-            arguments=arguments,
-            diverging=counted.diverging,
-            branches=counted.branches,
-            scales=tuple(dict.fromkeys(float(scale) for path in paths for scale in path.scales)),
-            why=self._why(arguments, counted, solution, sites, runs),
-            notes=(*notes, *(f"{place}: {note}" for note in (solution.notes if solution is not None else ()))),
-            scaling=_scaled(runs),
-        )
-        return _Answer(found, clean=not raised, followed=True)
-
-    def _why(
-        self,
-        arguments: Mapping[str, Any],
-        counted: Divergence,
-        solution: Solution | None,
-        sites: frozenset[Site],
-        runs: Sequence[Explored],
-    ) -> str:
         conditions = (branch.condition for branch in _distinct_branches(runs) if branch.site in sites)
-        return why(
+        scaled = _scaled(runs)
+        reason = why(
             arguments,
             counted,
             tested=terms.names_in(*conditions),
             asked={name for run in runs for name in run.tested},
             smallest=solution.smallest_noise if solution is not None else frozenset(),
-            scaled=_scaled(runs),
+            scaled=scaled,
             cases={w.name: len(w.cases) for w in self.wanted if w.kind == "cases"},
         )
+        found = FoundArguments(
+            arguments=arguments,
+            diverging=counted.diverging,
+            branches=counted.branches,
+            scales=tuple(dict.fromkeys(float(scale) for path in paths for scale in path.scales)),
+            why=reason,
+            notes=(*notes, *(f"{place}: {note}" for note in (solution.notes if solution is not None else ()))),
+            scaling=scaled,
+        )
+        return _Answer(found, clean=not raised, followed=True)
 
     def _trace(self, data: Any, arguments: Mapping[str, Any], work: Work) -> Path:
         path = trace(lambda tracing: self.runner(tracing, data, arguments), self.limits, work)
@@ -235,13 +218,6 @@ def _variables(wanted: Sequence[Wanted], context: Any) -> tuple[tuple[Variable, 
         domain += [] if w.low is None else [term >= terms.constant(w.low, context)]
         domain += [] if w.high is None else [term <= terms.constant(w.high, context)]
     return variables, tuple(domain)
-
-
-def _proxies(tracing: Tracing, variables: Sequence[Variable]) -> dict[str, Any]:
-    return {
-        v.wanted.name: Truth(tracing, v.term) if v.wanted.kind == "bool" else Number(tracing, v.term)
-        for v in variables
-    }
 
 
 def _distinct_branches(runs: Sequence[Explored]) -> list[Branch]:

@@ -223,29 +223,26 @@ class Tracing:
 
     def only_value(self, term: Any) -> float | None:
         """The value of a term that can have no other on this path, None otherwise."""
-        if self._model is None:
-            self._model = self._check()
-        value = self._model.eval(term, model_completion=True)
+        value = self._value(term)
         number = terms.number_of(value)
         return None if number is None or self._check(term != value) is not None else float(number)
 
     def _possible(self, condition: Any) -> tuple[bool, bool]:
+        """The answer to a condition, and whether the other one is possible too; then the answer is True."""
+        likely = bool(z3.is_true(self._value(condition)))
+        other = self._check(z3.Not(condition) if likely else condition)
+        if other is not None and not likely:
+            self._model = other
+        return likely or other is not None, other is not None
+
+    def _value(self, term: Any) -> Any:
+        """One value that a term can have on this path."""
         if self._model is None:
             self._model = self._check()
-        preferred = True
-        if self._model is not None:
-            preferred = bool(z3.is_true(self._model.eval(condition, model_completion=True)))
-        elif self._check(condition) is None:
-            return False, False
-        other = self._check(z3.Not(condition) if preferred else condition)
-        if other is None:
-            return preferred, False
-        if not preferred:
-            self._model = other
-        return True, True
+        return self._model.eval(term, model_completion=True)
 
     def _check(self, *conditions: Any) -> Any:
-        """A model; None when there is none. An answer Z3 does not know counts as possible."""
+        """A model; None when there is none. A question that Z3 cannot answer ends the path."""
         self._solver.push()
         self._solver.add(*conditions)
         linear = self._linear and all(self.memory.linear(condition) for condition in conditions)

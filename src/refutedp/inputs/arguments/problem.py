@@ -33,8 +33,7 @@ class Between:
     high: float
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            value = getattr(self, name)
+        for name, value in asdict(self).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 raise UsageError(f"Between({name}={value!r}) must be a finite number")
         if self.low > self.high:

@@ -88,35 +88,35 @@ class Number(Watched):
             return int if self.value.is_int() else float
         return type(self.value)
 
-    def _apply(self, plain: Callable[[Any], Any], symbolic: Callable[[Any], Any]) -> Any:
-        result = symbolic(self.value) if self.symbolic else plain(self.value)
-        return Number(self.run, result, self.noisy)
-
     def __neg__(self) -> Any:
-        return self._apply(operator.neg, operator.neg)
+        return Number(self.run, -self.value, self.noisy)
 
+    def __abs__(self) -> Any:
+        return Number(self.run, terms.absolute(self.value) if self.symbolic else abs(self.value), self.noisy)
+
+    def __floor__(self) -> Any:
+        return Number(self.run, terms.floor(self.value) if self.symbolic else math.floor(self.value), self.noisy)
+
+    def __ceil__(self) -> Any:
+        return Number(self.run, terms.ceil(self.value) if self.symbolic else math.ceil(self.value), self.noisy)
+
+    def __trunc__(self) -> Any:
+        return Number(self.run, terms.truncate(self.value) if self.symbolic else math.trunc(self.value), self.noisy)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if not self.symbolic:
+            return Number(self.run, round(self.value, digits), self.noisy)
+        if digits is None:
+            return Number(self.run, terms.round_half_even(self.value), self.noisy)
+        unit = terms.constant(Fraction(10) ** int(digits), self.run.context)
+        rounded = terms.to_real(terms.round_half_even(self.value * unit)) / unit
+        return Number(self.run, rounded, self.noisy)
+
+    # Itself: as `+x`, as what a NumPy scalar answers, and as its own conjugate, for it is real.
     def __pos__(self) -> Any:
         return self
 
-    def __abs__(self) -> Any:
-        return self._apply(abs, terms.absolute)
-
-    def __floor__(self) -> Any:
-        return self._apply(math.floor, terms.floor)
-
-    def __ceil__(self) -> Any:
-        return self._apply(math.ceil, terms.ceil)
-
-    def __trunc__(self) -> Any:
-        return self._apply(math.trunc, terms.truncate)
-
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            return self._apply(round, terms.round_half_even)
-        unit = terms.constant(Fraction(10) ** int(digits), self.run.context) if self.symbolic else None
-        return self._apply(
-            lambda value: round(value, digits), lambda term: terms.to_real(terms.round_half_even(term * unit)) / unit
-        )
+    item = conjugate = __pos__
 
     def __bool__(self) -> bool:
         return self.run.test(compare(operator.ne, self, 0), asking_site())
@@ -161,14 +161,6 @@ class Number(Watched):
     def rint(self) -> Any:
         """Nearest whole number, ties to even."""
         return round(self)
-
-    def conjugate(self) -> Any:
-        """A real number is its own conjugate."""
-        return self
-
-    def item(self) -> Any:
-        """Itself, as a NumPy scalar answers."""
-        return self
 
     def is_integer(self) -> Any:
         """Whether it is whole."""
@@ -227,9 +219,7 @@ class Truth(Watched):
         value = z3.Not(self.value) if self.symbolic else not self.value
         return Truth(self.run, value, self.noisy, ("not", self.key))
 
-    def logical_not(self) -> Any:
-        """What NumPy calls for np.logical_not on objects."""
-        return ~self
+    logical_not = __invert__  # what NumPy calls for np.logical_not on objects
 
     def number(self) -> Number:
         """1 for true, 0 for false."""
@@ -254,6 +244,11 @@ class Truth(Watched):
 
     def __hash__(self) -> int:
         return hash(bool(self))
+
+
+def symbol(run: Tracing, term: Any) -> Any:
+    """The watched value that stands for a Z3 constant in one run."""
+    return Truth(run, term) if z3.is_bool(term) else Number(run, term)
 
 
 def watched(value: object) -> bool:
@@ -334,27 +329,34 @@ def compare(operation: Operation, left: Any, right: Any) -> Any:
             answer = operation(0.0, value) if other_is_left else operation(value, 0.0)
             return Truth(run, bool(answer), noisy)
     left_term, right_term = (terms.term_of(v, run.context) for v in (a, b))
-    condition = z3.simplify(operation(*terms.same_sort(left_term, right_term)))
-    if z3.is_true(condition) or z3.is_false(condition):
-        return Truth(run, z3.is_true(condition), noisy)
-    return Truth(run, condition, noisy)
+    return Truth(run, _decided(z3.simplify(operation(*terms.same_sort(left_term, right_term)))), noisy)
 
 
 def combine(how: str, left: Any, right: Any) -> Any:
-    """`and`, `or`, `xor` of two truths without deciding either."""
-    sides = [side if type(side) is Truth else bool(side) for side in (left, right)]
-    owner = next(side for side in sides if type(side) is Truth)
-    values = [side.value if type(side) is Truth else side for side in sides]
-    keys = [side.key if type(side) is Truth else side for side in sides]
-    noisy = any(type(side) is Truth and side.noisy for side in sides)
-    if not any(terms.is_term(value) for value in values):
-        merged: Any = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[how](*values)
+    """`and`, `or`, `xor` of two truths, watched or plain, without deciding either."""
+    plainly, symbolically = _CONNECTIVES[how]
+    if type(left) is not Truth and type(right) is not Truth:
+        return plainly(bool(left), bool(right))
+    run = left.run if type(left) is Truth else right.run
+    first, second = (side if type(side) is Truth else Truth(run, bool(side)) for side in (left, right))
+    if first.symbolic or second.symbolic:
+        values = [s.value if s.symbolic else z3.BoolVal(bool(s.value), run.context) for s in (first, second)]
+        merged = _decided(z3.simplify(symbolically(*values)))
     else:
-        condition = [v if terms.is_term(v) else z3.BoolVal(bool(v), owner.run.context) for v in values]
-        merged = z3.simplify({"and": z3.And, "or": z3.Or, "xor": z3.Xor}[how](*condition))
-        if z3.is_true(merged) or z3.is_false(merged):
-            merged = z3.is_true(merged)
-    return Truth(owner.run, merged, noisy, (how, *keys))
+        merged = plainly(first.value, second.value)
+    return Truth(run, merged, first.noisy or second.noisy, (how, first.key, second.key))
+
+
+_CONNECTIVES: dict[str, tuple[Operation, Operation]] = {
+    "and": (operator.and_, z3.And),
+    "or": (operator.or_, z3.Or),
+    "xor": (operator.xor, z3.Xor),
+}
+
+
+def _decided(condition: Any) -> Any:
+    """A simplified condition, as a plain bool where no argument is left in it."""
+    return z3.is_true(condition) if z3.is_true(condition) or z3.is_false(condition) else condition
 
 
 def _binary(apply: Callable[[Operation, Any, Any], Any], operation: Operation, swapped: bool) -> Any:
