@@ -25,7 +25,7 @@ import numpy as np
 
 from bench.array_style import ARRAY_STYLE
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Pair, check, sweep
-from refutedp.inputs.patterns import pairs_for
+from refutedp.inputs.source import pairs_for
 from refutedp.mechanisms import PAPER, BuiltIn
 
 SEARCH, CONFIRM = 100_000, 500_000

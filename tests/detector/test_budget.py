@@ -8,7 +8,7 @@ import pytest
 from refutedp import ONE_DIFFERS, AddRemove, Settings, UsageError, Verdict, check, sweep
 from refutedp.detector.budget import LEAST_SEARCH, PART, fit, planned_search
 from refutedp.hypothesis.power import can_ever_convict
-from refutedp.inputs.patterns import pairs_for
+from refutedp.inputs.source import pairs_for
 
 
 def planned_runs(plan, pairs):

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, AllDiffer, Replace, Verdict, check
-from refutedp.inputs.drafts import query_drafts
+from refutedp.inputs.drafts import Mined, mine, query_drafts
 from refutedp.inputs.evolved import Evolved
-from refutedp.inputs.mined import Mined, mine
 from refutedp.inputs.record_drafts import CannotHold, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.mechanism import describe

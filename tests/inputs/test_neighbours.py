@@ -12,11 +12,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, OneDiffers, Replace, UsageError
-from refutedp.inputs.given import pairs_around
+from refutedp.inputs.given import KEPT, drawn, pairs_around
 from refutedp.inputs.hostile import odd_records, odd_values
 from refutedp.inputs.neighbours import MOST_PAIRS
-from refutedp.inputs.patterns import MOST_RECORD_PAIRS, pairs_for
-from refutedp.inputs.strategies import KEPT, drawn
+from refutedp.inputs.source import MOST_RECORD_PAIRS, pairs_for
 from refutedp.model.datasets import container_of
 
 PEOPLE = [("Bern", 30), ("Bern", 41), ("Genf", 70)]
@@ -206,9 +205,7 @@ def test_a_strategy_may_be_drawn_from_inside_a_test_of_hypothesis():
 
 def test_another_program_draws_the_same_and_nothing_is_stored(tmp_path):
     # Hypothesis by itself draws constants of the modules that are loaded, and stores them in a folder.
-    code = (
-        "from hypothesis import strategies as st; from refutedp.inputs.strategies import drawn; print(drawn({}, 3))"
-    )
+    code = "from hypothesis import strategies as st; from refutedp.inputs.given import drawn; print(drawn({}, 3))"
     strategy = "st.lists(st.integers())"
     modules = ("import refutedp.api.check, refutedp.cli.app; ", "")
     runs = [[sys.executable, "-c", loaded + code.format(strategy)] for loaded in modules]

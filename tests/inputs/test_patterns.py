@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refutedp import ALL_DIFFER, ONE_DIFFERS, AddRemove, AllDiffer, NotAdjacentError, OneDiffers, Replace, UsageError
-from refutedp.inputs.patterns import LENGTHS, pairs_for
+from refutedp.inputs.source import LENGTHS, pairs_for
 from refutedp.model.adjacency import ADD_REMOVE, REPLACE, require_adjacent
 from refutedp.model.settings import Settings
 

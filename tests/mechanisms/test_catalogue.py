@@ -7,7 +7,7 @@ import pytest
 
 from refutedp.events.ranking import search_events
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.inputs.patterns import pairs_for
+from refutedp.inputs.source import pairs_for
 from refutedp.mechanisms.catalogue import MORE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.mechanism import describe

@@ -6,7 +6,7 @@ import math
 
 from refutedp.detector.cross_examine import Contradicted
 from refutedp.detector.result import Verdict
-from refutedp.inputs.patterns import NEGATIVE
+from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import one_line

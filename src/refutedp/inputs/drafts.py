@@ -1,20 +1,27 @@
 """Pairs in the making: where evolution starts, how it changes a pair, and how a pair gets simpler.
 
-A draft is a data set and a step to its neighbour. Whatever is done to it, the two inputs stay adjacent.
+It starts from constants of the mechanism's code, at which it may do something else, and from usual sizes. A draft is
+a data set and a step to its neighbour. Whatever is done to it, the two inputs stay adjacent.
 """
 
 from __future__ import annotations
 
+import datetime
+import functools
+import itertools
+import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from refutedp.inputs.mined import Mined
-from refutedp.inputs.patterns import NEGATIVE
+from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import AllDiffer, OneDiffers
+from refutedp.tracing.bytecode import instructions, used_names
+from refutedp.tracing.users_code import is_library
 
 MAGNITUDES = (10, 100, -1, -10, 1000, 3, 0.1, 10_000)
 """Values to begin with, besides the constants of the code."""
@@ -29,7 +36,114 @@ LARGEST = 1e7
 LONGEST = 160
 """No draft is longer."""
 
+MOST = 24
+"""Numbers, and words, of the code that are kept."""
+MOST_RECORDS = 120
+"""Numbers of the code up to this may be lengths."""
+_DEPTH = 4
+"""Functions that call each other are looked into so deep."""
+_DULL = frozenset({0, 1, -1, 2, 0.5})
+"""Numbers that patterns have anyway."""
+
 Rng: TypeAlias = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """What was found, each in the order in which the code has it."""
+
+    numbers: tuple[float, ...]
+    words: tuple[str, ...]
+    dates: tuple[datetime.date, ...] = ()
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Whole numbers that could be numbers of records, and their neighbours."""
+        whole = [int(n) for n in self.numbers if float(n).is_integer() and 1 < n <= MOST_RECORDS]
+        return tuple(dict.fromkeys(n + step for n in whole for step in (1, 0, 2) if n + step > 1))
+
+
+def mine(function: Any) -> Mined:
+    """The constants of a function and of the user's functions that it can reach.
+
+    >>> def special(queries, rng):
+    ...     return rng.laplace() + (sum(queries) if sum(queries) > 100 else 0) * (queries[0] == "x")
+    >>> mine(special)
+    Mined(numbers=(100,), words=('x',), dates=())
+    """
+    found: dict[tuple[type, Any], None] = {}
+    seen: set[int] = set()
+
+    def keep(value: Any) -> None:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, int | float | str | datetime.date) and not isinstance(value, bool):
+            found.setdefault((type(value), value))
+        elif isinstance(value, types.CodeType):
+            for constant in _constants(value):
+                keep(constant)
+        elif isinstance(value, list | tuple | set | frozenset | range) and len(value) <= MOST:
+            # Sets have an order of their own in every process.
+            for item in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
+                keep(item)
+        elif isinstance(value, Mapping) and len(value) <= MOST:
+            for item in itertools.chain.from_iterable(value.items()):
+                keep(item)
+
+    def visit(value: Any, depth: int) -> None:
+        if depth == 0 or id(value) in seen:
+            return
+        seen.add(id(value))
+        owner = value.__self__ if isinstance(value, types.MethodType) else None
+        for part in _parts(value):
+            if callable(part) or part is owner:
+                visit(part, depth - 1)
+            else:
+                keep(part)
+
+    visit(function, _DEPTH)
+    plain = [value for kind, value in found if kind in (int, float)]
+    numbers = [value for value in plain if value not in _DULL and abs(value) < 1e12]
+    dates = [value for kind, value in found if issubclass(kind, datetime.date)]
+    words = [value for kind, value in found if kind is str and value and len(value) <= 40]
+    return Mined(tuple(dict.fromkeys(numbers))[:MOST], tuple(words)[:MOST], tuple(dates)[:MOST])
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What a function, method or object reaches: its code, its defaults, its globals."""
+    if isinstance(value, functools.partial):
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif isinstance(value, types.MethodType):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, types.FunctionType):
+        if is_library(value.__module__ or ""):
+            return
+        yield value.__code__
+        yield from (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        for cell in value.__closure__ or ():
+            with suppress(ValueError):  # a cell that is still empty
+                yield cell.cell_contents
+        names = sorted(used_names(value.__code__))
+        yield from (value.__globals__[name] for name in names if name in value.__globals__)
+    elif isinstance(value, type):
+        if not is_library(value.__module__):
+            for name, one in vars(value).items():
+                if not name.startswith("__") or isinstance(one, types.FunctionType):
+                    yield one
+    elif not is_library(type(value).__module__) and type(value).__module__ != "builtins":
+        yield type(value)
+        yield from getattr(value, "__dict__", {}).values()
+
+
+def _constants(code: types.CodeType) -> Iterator[Any]:
+    """What the code loads and compares with: no docstrings and other sentences, and no names of keywords."""
+    loads = ("LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST")
+    listed = instructions(code)
+    for one, following in zip(listed, [*listed[1:], listed[-1]], strict=True):
+        if one.opname.startswith(loads) and following.opname != "CALL_KW":
+            value = one.argval
+            if not (isinstance(value, str) and " " in value.strip() and len(value) > 24):
+                yield value
 
 
 class Draft(ABC):

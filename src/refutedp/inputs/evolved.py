@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.inputs.drafts import Draft, query_drafts
-from refutedp.inputs.mined import Mined, mine
+from refutedp.inputs.drafts import Draft, Mined, mine, query_drafts
 from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.adjacency import AddRemove, Adjacency, Replace

@@ -5,13 +5,10 @@ from __future__ import annotations
 import datetime
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-
-from refutedp.inputs.record_parts import has_part, part, places, with_part
 
 FAR = 10
 """A value out of bounds lies so many times the spread of the values beyond their ends."""
@@ -21,9 +18,11 @@ HUGE = (2**53 + 1, 2**63)
 """Integers that a double, and a signed integer of 64 bits, cannot hold."""
 NEW_CATEGORY = "other"
 
+Place: TypeAlias = int | str | None
+"""Where a record has a value: a position, a key, or None for the record itself."""
 
-@dataclass(frozen=True, slots=True)
-class OddRecord:
+
+class OddRecord(NamedTuple):
     """A record, and what is odd about it."""
 
     words: str
@@ -47,14 +46,14 @@ def odd_records(
     if not records:
         return []
     first = records[0]
-    by_place = []
+    found: list[tuple[int, int, OddRecord]] = []
     for number, place in enumerate(places(first)):
         values = [part(record, place) for record in records if has_part(record, place)]
         label = "" if place is None else f"{names[number] if names is not None else place} = "
-        by_place.append(
-            [OddRecord(f"{label}{value!r}", with_part(first, place, value)) for value in odd_values(values, nullable)]
-        )
-    return _in_turns(by_place)
+        for kind, value in enumerate(odd_values(values, nullable)):
+            found.append((number + kind, number, OddRecord(f"{label}{value!r}", with_part(first, place, value))))
+    # Along the diagonals: first what is oddest in the first part, then the next part, then the next kind.
+    return [odd for _, _, odd in sorted(found, key=lambda item: item[:2])]
 
 
 def odd_values(values: Sequence[Any], nullable: bool = False) -> list[Any]:
@@ -70,7 +69,8 @@ def odd_values(values: Sequence[Any], nullable: bool = False) -> list[Any]:
     if numbers:
         found += _odd_numbers(numbers)
     if words:
-        found.append(next(word for word in _new_words() if word not in words))
+        new = (NEW_CATEGORY, *(f"{NEW_CATEGORY}{number}" for number in range(2, len(words) + 2)))
+        found.append(next(word for word in new if word not in words))
     found += _odd_dates(plain)
     if nullable or any(value is None for value in plain):
         found.append(None)
@@ -110,15 +110,38 @@ def _moved(end: Callable[[list[Any]], Any], dates: list[Any], days: int) -> list
         return []
 
 
-def _new_words() -> Iterator[str]:
-    yield NEW_CATEGORY
-    number = 2
-    while True:
-        yield f"{NEW_CATEGORY}{number}"
-        number += 1
+def places(record: Any) -> list[Place]:
+    """Where a record has values: at positions or keys, or nowhere but in itself."""
+    if isinstance(record, Mapping):
+        return list(record)
+    return list(range(len(record))) if isinstance(record, tuple | list) else [None]
 
 
-def _in_turns(by_place: list[list[OddRecord]]) -> list[OddRecord]:
-    """Along the diagonals: first what is oddest in the first part, then the next part, then the next kind."""
-    indexed = [(i + j, i, odd) for i, odds in enumerate(by_place) for j, odd in enumerate(odds)]
-    return [odd for _, _, odd in sorted(indexed, key=lambda item: item[:2])]
+def has_part(record: Any, place: Place) -> bool:
+    """Whether a record has a value there."""
+    if place is None:
+        return not isinstance(record, tuple | list | Mapping)
+    if isinstance(record, Mapping):
+        return place in record
+    return isinstance(record, tuple | list) and isinstance(place, int) and place < len(record)
+
+
+def part(record: Any, place: Place) -> Any:
+    """The value at a place."""
+    return record if place is None else record[place]
+
+
+def with_part(record: Any, place: Place, value: Any) -> Any:
+    """The record with another value there, of the same type as before.
+
+    >>> with_part({"city": "Rome", "pay": 3}, "pay", 4), with_part((1, 2), 0, 5), with_part(7, None, 8)
+    ({'city': 'Rome', 'pay': 4}, (5, 2), 8)
+    """
+    if place is None:
+        return value
+    if isinstance(record, Mapping):
+        return {**record, place: value}
+    items = [value if i == place else item for i, item in enumerate(record)]
+    if isinstance(record, list):
+        return items
+    return type(record)(*items) if hasattr(record, "_fields") else tuple(items)  # a named tuple, or a plain one

@@ -1,16 +1,23 @@
-"""Adjacent pairs around data sets that the user gives: plain moves first, then records that break code."""
+"""Adjacent pairs around what the user gives.
+
+Around data sets, plain moves come first, then records that break code; around query answers, the moves of the paper's
+table.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from refutedp.inputs.hostile import odd_records
-from refutedp.inputs.patterns import EMPTY
-from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Replace
+from refutedp.inputs.source import ALL_QUERIES, EMPTY
+from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, AllDiffer, OneDiffers, Replace
 from refutedp.model.datasets import CannotHold, Container, container_of, one_line
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
@@ -22,6 +29,8 @@ MOST_PLAIN = 20
 LARGE = 10
 """A data set with more records is also tried as a piece of it, which is easier to trace by hand."""
 PIECE = 5
+MOST_PLACES = MOST_PAIRS // 2
+"""Queries of a vector that are moved one by one; of a longer one, some from its beginning to its end."""
 TELLING = 4
 """Records of a data set that are removed or replaced."""
 OTHERS = 3
@@ -77,14 +86,14 @@ class _Surroundings:
     adjacency: AddRemove | Replace
     data: Any
     pool: list[Any]
-    container: Container = field(init=False)
-    records: list[Any] = field(init=False)
 
-    def __post_init__(self) -> None:
-        container = container_of(self.data)
-        assert container is not None
-        object.__setattr__(self, "container", container)
-        object.__setattr__(self, "records", container.records(self.data))
+    @property
+    def container(self) -> Container:
+        return _container(self.data)
+
+    @functools.cached_property
+    def records(self) -> list[Any]:
+        return self.container.records(self.data)
 
     def plain(self) -> Iterator[Pair]:
         """Moves with ordinary records, on a piece of the data if that is large, on the data, on a single record."""
@@ -98,8 +107,7 @@ class _Surroundings:
         """One odd record comes in."""
         base, name = self._bases()[0]
         records = self.container.records(base)
-        fields = self.container.fields(base)
-        names = None if fields is None else [one.name for one in fields]
+        names = _names(self.container, base)
         for odd in odd_records([*records, *self.pool], names=names, nullable=self.container.nullable):
             # A data set without records has none to replace, and a record of the pool to add.
             yield from self._come_in(base, 0, odd.record, f"an odd record, {odd.words}", name, odd.words)
@@ -187,13 +195,11 @@ def _is_number(value: Any) -> bool:
 
 def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) -> list[Any]:
     """Records that may come in: the user's examples, and those of all data sets of the same kind and columns."""
-    container = container_of(data)
-    assert container is not None
-    fields = container.fields(data)
-    names = None if fields is None else [one.name for one in fields]
-    given: Iterable[Any] = ()
-    if adjacency.records is not DEFAULT_RECORDS:
-        given = [record if names is None else _row(record, names, container) for record in adjacency.records]
+    container = _container(data)
+    names = _names(container, data)
+    given: Iterable[Any] = () if adjacency.records is DEFAULT_RECORDS else adjacency.records
+    if names is not None:
+        given = [_row(record, names, container) for record in given]
     found = {container.key(record): record for record in given}
     for other in datasets:
         if container_of(other) is container and _names(container, other) == names:
@@ -201,6 +207,12 @@ def _pool(adjacency: AddRemove | Replace, data: Any, datasets: Sequence[Any]) ->
     if not found and names is None:
         found = {container.key(record): record for record in DEFAULT_RECORDS}
     return list(found.values())
+
+
+def _container(data: Any) -> Container:
+    container = container_of(data)
+    assert container is not None
+    return container
 
 
 def _names(container: Container, data: Any) -> list[str] | None:
@@ -236,8 +248,7 @@ def _identity(pair: Pair) -> frozenset[tuple[str, ...]]:
     """The two multisets of records; one of them, if they are the same."""
     sides = []
     for data in (pair.d1, pair.d2):
-        container = container_of(data)
-        assert container is not None
+        container = _container(data)
         sides.append((container.name, *sorted(container.key(record) for record in container.records(data))))
     return frozenset(sides)
 
@@ -250,3 +261,57 @@ def _in_turns(lists: Sequence[list[Pair]]) -> Iterator[Pair]:
 def _rotated(items: list[Pair], by: int) -> list[Pair]:
     start = by % len(items) if items else 0
     return [*items[start:], *items[:start]]
+
+
+def query_neighbours(adjacency: AllDiffer | OneDiffers, datasets: Sequence[Any]) -> Derived:
+    """Pairs of each vector with its neighbours, vectors taking turns: moved by the whole sensitivity or not at all.
+
+    >>> from refutedp.model.adjacency import ONE_DIFFERS
+    >>> [pair.d2 for pair in query_neighbours(ONE_DIFFERS, [[5, 7]]).pairs]
+    [[6, 7], [4, 7], [5, 8], [5, 6]]
+    """
+    pairs: dict[str, Pair] = {}
+    for pair in _in_turns([list(_moved(adjacency, data)) for data in datasets]):
+        if adjacency.difference(pair.d1, pair.d2) is None:
+            pairs.setdefault(repr([np.asarray(data).tolist() for data in (pair.d1, pair.d2)]), pair)
+    kept = list(pairs.values())[:MOST_PAIRS]
+    return Derived(kept, len(pairs) - len(kept))
+
+
+def _moved(adjacency: AllDiffer | OneDiffers, data: Any) -> Iterator[Pair]:
+    size = _size(adjacency, data)
+    step = adjacency.sensitivity
+    whole = int(step) if float(step).is_integer() else step
+    for category, signs in _signs(adjacency, size):
+        yield Pair(data, _added(data, [whole * sign for sign in signs]), category)
+
+
+def _size(adjacency: AllDiffer | OneDiffers, data: Any) -> int:
+    problem = adjacency.difference(data, data)
+    if problem is not None:
+        raise UsageError(f"inputs holds {data!r}: {problem}")
+    size = int(np.size(data))
+    if size == 0:
+        raise UsageError("inputs holds empty data: give inputs with at least one query")
+    return size
+
+
+def _signs(adjacency: AllDiffer | OneDiffers, size: int) -> Iterator[tuple[str, list[int]]]:
+    if isinstance(adjacency, OneDiffers):
+        most = min(size, MOST_PLACES)
+        for place in dict.fromkeys(round(i * (size - 1) / max(most - 1, 1)) for i in range(most)):
+            for word, sign in (("Above", 1), ("Below", -1)):
+                yield f"query {place} {word}", [sign if i == place else 0 for i in range(size)]
+        return
+    for category, rows in ALL_QUERIES.items():
+        d1, d2 = rows(size, 1)
+        yield category, [round(b - a) for a, b in zip(d1, d2, strict=True)]
+
+
+def _added(data: Any, steps: list[float]) -> Any:
+    """The data with the steps added, in the same kind of container."""
+    if isinstance(data, np.ndarray):
+        return data + np.asarray(steps).reshape(data.shape)
+    if isinstance(data, list | tuple):
+        return type(data)(value + step for value, step in zip(data, steps, strict=True))
+    return data + steps[0]

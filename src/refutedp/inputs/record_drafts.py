@@ -16,15 +16,15 @@ from refutedp.inputs.drafts import (
     MAGNITUDES,
     SCANNED,
     Draft,
+    Mined,
     Rng,
     is_number,
     other_value,
     pieces,
     simpler_numbers,
 )
-from refutedp.inputs.mined import Mined
-from refutedp.inputs.patterns import EMPTY
-from refutedp.inputs.record_parts import has_part, part, places, with_part
+from refutedp.inputs.hostile import has_part, part, places, with_part
+from refutedp.inputs.source import EMPTY
 from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Replace
 from refutedp.model.datasets import CannotHold, container_of
 

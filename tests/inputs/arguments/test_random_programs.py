@@ -8,11 +8,10 @@ import z3
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from refutedp.inputs.arguments.explore import explore, trace
+from refutedp.inputs.arguments.explore import WatchedMemory, Work, explore, trace
 from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
-from refutedp.inputs.arguments.paths import WatchedMemory, Work
 from refutedp.inputs.arguments.problem import Limits
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
+from refutedp.inputs.arguments.watched import Number, Truth
 from refutedp.model.mechanism import describe
 
 LIMITS = Limits(paths=120, branches=300, values=12)

@@ -11,20 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refutedp.inputs.arguments import find_arguments, terms
-from refutedp.inputs.arguments.explore import Tracing
-from refutedp.inputs.arguments.following import CannotFollow
-from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
-from refutedp.inputs.arguments.paths import WatchedMemory, Work
+from refutedp.inputs.arguments.explore import Tracing, WatchedMemory, Work
+from refutedp.inputs.arguments.noise_free_run import FollowedDraws
 from refutedp.inputs.arguments.problem import Limits
-from refutedp.inputs.arguments.readable import Bounds, readable_integers, readable_reals
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
+from refutedp.inputs.arguments.solve import Bounds, readable_integers, readable_reals
+from refutedp.inputs.arguments.watched import CannotFollow, Number, Truth, combine
 from refutedp.model.mechanism import describe
 from refutedp.tracing.rng_proxy import GeneratorProxy, PythonRandomProxy
 
 
 def tracing():
     context = z3.Context()
-    return Tracing(context, z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), WatchedMemory())
+    return Tracing(z3.Solver(ctx=context), (), Limits(), Work(10**8, 10**6), WatchedMemory())
 
 
 def substituted(value, **values):
@@ -220,3 +218,11 @@ def test_noise_first_keeps_the_bound_small():
     quiet = find_arguments(describe(svt), *pair, {"epsilon": 1.0}, prefer="noise")
     assert (most.arguments, most.diverging) == ({"threshold": 0.5, "bound": 3}, 5)
     assert (quiet.arguments, quiet.diverging) == ({"threshold": 0.5, "bound": 1}, 3)
+
+
+def test_any_and_all_of_plain_and_watched_truths():
+    run = tracing()
+    t = Number(run, z3.Real("t", run.context))
+    merged = combine("or", combine("or", False, False), t > 1)
+    assert merged.symbolic
+    assert combine("and", combine("and", True, False), t > 1).value is False

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.compare import Divergence, answers, compared_sites, differing_sites, divergence
 from refutedp.inputs.arguments.constraints import Problem, Variable
-from refutedp.inputs.arguments.explain import why
-from refutedp.inputs.arguments.explore import Tracing, explore, trace
+from refutedp.inputs.arguments.explore import Explored, Tracing, WatchedMemory, Work, explore, trace
 from refutedp.inputs.arguments.fallback import from_data
 from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
-from refutedp.inputs.arguments.parameters import Wanted
-from refutedp.inputs.arguments.paths import Branch, Explored, Path, WatchedMemory, Work
-from refutedp.inputs.arguments.problem import FoundArguments, Limits, Preference
-from refutedp.inputs.arguments.sites import Site, defined_at
+from refutedp.inputs.arguments.paths import (
+    Branch,
+    Divergence,
+    Path,
+    Site,
+    compared_sites,
+    defined_at,
+    differing_sites,
+    divergence,
+)
+from refutedp.inputs.arguments.problem import FoundArguments, Limits, Preference, Wanted
 from refutedp.inputs.arguments.solve import Solution, solve
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
+from refutedp.inputs.arguments.watched import symbol
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import Mechanism
 
@@ -68,17 +73,7 @@ def search(
         if best is None or answer.rank > best.rank:
             best = answer
     assert best is not None
-    found = best.found
-    return FoundArguments(
-        arguments=found.arguments,
-        diverging=found.diverging,
-        branches=found.branches,
-        scales=found.scales,
-        why=found.why,
-        notes=tuple(dict.fromkeys(notes)),
-        calls=runner.all_calls,
-        scaling=found.scaling,
-    )
+    return replace(best.found, notes=tuple(dict.fromkeys(notes)), calls=runner.all_calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ class _Search:
         context = z3.Context()
         variables, domain = _variables([w for w in self.wanted if w.kind != "cases"], context)
         if not variables:
-            return self._checked({}, None, frozenset(), ())
+            return self._checked({}, None, (), frozenset(), ())
         runs = self._explore(self.runner, variables, domain, context)
         if any(run.needs_float for run in runs):
             again = self._explore(self.runner.keeping_floats(), variables, domain, context)
@@ -112,7 +107,7 @@ class _Search:
             place = defined_at(self.mechanism.function)
             return self._from_data(notes or (f"{place} was followed, but the solver found no arguments",))
         values = {v.wanted.name: _python(solution.values[v.wanted.name], v.wanted) for v in variables}
-        answer = self._checked(values, solution, sites, notes, runs)
+        answer = self._checked(values, solution, runs, sites, notes)
         refused = [run.paths[0] for run in runs if all(path.raised is not None for path in run.paths)]
         if refused and answer.clean:
             note = f"{refused[0].raised_at} raises {refused[0].raised} when its values are followed"
@@ -134,7 +129,8 @@ class _Search:
             work = self.work.part(share)
 
             def call(tracing: Tracing, data: Any = data) -> Any:
-                return runner(tracing, data, {**self.cases, **_proxies(tracing, variables)})
+                symbols = {v.wanted.name: symbol(tracing, v.term) for v in variables}
+                return runner(tracing, data, {**self.cases, **symbols})
 
             runs.append(explore(call, domain, context, self.limits, work, memory))
         return runs
@@ -150,21 +146,10 @@ class _Search:
         """Over paths that end without an exception; over those that raise only when all were followed."""
         complete = [[path for path in run.paths if not path.cut] for run in runs]
         clean = [[path for path in run if path.raised is None] for run in complete]
-        everything = all(not run.notes for run in runs)
-        for first, second in (clean, complete) if everything else (clean,):
-            if first and second:
-                problem = Problem(
-                    context=context,
-                    variables=variables,
-                    domain=domain,
-                    first=tuple(first),
-                    second=tuple(second),
-                    sites=sites,
-                    tested=runs[0].tested | runs[1].tested,
-                    counts=_counts(variables, runs),
-                    work=self.work,
-                    prefer=self.prefer,
-                )
+        tested, counts = runs[0].tested | runs[1].tested, _counts(variables, runs)
+        for paths in (clean,) if any(run.notes for run in runs) else (clean, complete):
+            if all(paths):
+                problem = Problem(context, variables, domain, paths, sites, tested, counts, self.work, self.prefer)
                 solution = solve(problem)
                 if solution is not None:
                     return solution
@@ -174,52 +159,43 @@ class _Search:
         self,
         values: Mapping[str, Any],
         solution: Solution | None,
+        runs: Sequence[Explored],
         sites: frozenset[Site],
         notes: tuple[str, ...],
-        runs: Sequence[Explored] = (),
     ) -> _Answer:
         """Run both sides with the values: what is reported is what these runs did."""
         arguments = {w.name: {**values, **self.cases}[w.name] for w in self.wanted}
         work = Work(self.limits.units, self.limits.events)
         paths = [self._trace(data, arguments, work) for data in (self.d1, self.d2)]
         sites = sites or compared_sites(paths)
-        counted = divergence(answers(paths[0], sites), answers(paths[1], sites))
+        counted = divergence(*(path.answers(sites) for path in paths))
         raised = [path.raised for path in paths if path.raised is not None]
         place = defined_at(self.mechanism.function)
         if raised:
             notes = (*notes, f"{place} raises {raised[0]} with {arguments} when noise is left out")
         elif solution is not None and counted.diverging != solution.diverging:
             notes = (*notes, f"{place} was expected to diverge on {solution.diverging} branches: floats are rounded")
+        conditions = (branch.condition for branch in _distinct_branches(runs) if branch.site in sites)
+        scaled = _scaled(runs)
+        reason = why(
+            arguments,
+            counted,
+            tested=terms.names_in(*conditions),
+            asked={name for run in runs for name in run.tested},
+            smallest=solution.smallest_noise if solution is not None else frozenset(),
+            scaled=scaled,
+            cases={w.name: len(w.cases) for w in self.wanted if w.kind == "cases"},
+        )
         found = FoundArguments(
             arguments=arguments,
             diverging=counted.diverging,
             branches=counted.branches,
-            scales=_scales(paths),
-            why=self._why(arguments, counted, solution, sites, runs),
+            scales=tuple(dict.fromkeys(float(scale) for path in paths for scale in path.scales)),
+            why=reason,
             notes=(*notes, *(f"{place}: {note}" for note in (solution.notes if solution is not None else ()))),
-            scaling=frozenset(_scaled(runs)),
+            scaling=scaled,
         )
         return _Answer(found, clean=not raised, followed=True)
-
-    def _why(
-        self,
-        arguments: Mapping[str, Any],
-        counted: Divergence,
-        solution: Solution | None,
-        sites: frozenset[Site],
-        runs: Sequence[Explored],
-    ) -> str:
-        conditions = [branch.condition for branch in _distinct_branches(runs) if branch.site in sites]
-        tested = {name for condition in conditions for name in terms.names_in(condition)}
-        return why(
-            arguments,
-            counted,
-            tested=tested,
-            asked={name for run in runs for name in run.tested},
-            smallest=solution.smallest_noise if solution is not None else frozenset(),
-            scaled=_scaled(runs),
-            cases={w.name: len(w.cases) for w in self.wanted if w.kind == "cases"},
-        )
 
     def _trace(self, data: Any, arguments: Mapping[str, Any], work: Work) -> Path:
         path = trace(lambda tracing: self.runner(tracing, data, arguments), self.limits, work)
@@ -238,19 +214,10 @@ def _variables(wanted: Sequence[Wanted], context: Any) -> tuple[tuple[Variable, 
     make = {"real": z3.Real, "int": z3.Int, "bool": z3.Bool}
     variables = tuple(Variable(w, make[w.kind](w.name, context)) for w in wanted)
     domain = []
-    for variable in variables:
-        if variable.wanted.low is not None:
-            domain.append(variable.term >= terms.constant(variable.wanted.low, context))
-        if variable.wanted.high is not None:
-            domain.append(variable.term <= terms.constant(variable.wanted.high, context))
+    for w, term in ((variable.wanted, variable.term) for variable in variables):
+        domain += [] if w.low is None else [term >= terms.constant(w.low, context)]
+        domain += [] if w.high is None else [term <= terms.constant(w.high, context)]
     return variables, tuple(domain)
-
-
-def _proxies(tracing: Tracing, variables: Sequence[Variable]) -> dict[str, Any]:
-    return {
-        v.wanted.name: Truth(tracing, v.term) if v.wanted.kind == "bool" else Number(tracing, v.term)
-        for v in variables
-    }
 
 
 def _distinct_branches(runs: Sequence[Explored]) -> list[Branch]:
@@ -280,9 +247,9 @@ def _counts(variables: Sequence[Variable], runs: Sequence[Explored]) -> frozense
     return frozenset(untyped & (counts - measures))
 
 
-def _scaled(runs: Sequence[Explored]) -> set[str]:
+def _scaled(runs: Sequence[Explored]) -> frozenset[str]:
     """Names of the arguments some noise scale depends on."""
-    return {n for run in runs for n in terms.names_in(*(scale for path in run.paths for scale in path.scales))}
+    return terms.names_in(*(scale for run in runs for path in run.paths for scale in path.scales))
 
 
 def _python(value: bool | int | Fraction, wanted: Wanted) -> bool | int | float:
@@ -292,5 +259,56 @@ def _python(value: bool | int | Fraction, wanted: Wanted) -> bool | int | float:
     return value
 
 
-def _scales(paths: Sequence[Path]) -> tuple[float, ...]:
-    return tuple(dict.fromkeys(float(scale) for path in paths for scale in path.scales))
+def why(
+    arguments: Mapping[str, Any],
+    found: Divergence,
+    *,
+    tested: Set[str] = frozenset(),
+    asked: Set[str] = frozenset(),
+    smallest: Set[str] = frozenset(),
+    scaled: Set[str] = frozenset(),
+    cases: Mapping[str, int] = {},
+) -> str:
+    """Each argument with the reason that decided it.
+
+    `tested` are those in compared branches, `asked` those in any decision, `smallest` those that make the noise
+    smallest, `scaled` those in any noise scale; `cases` says among how many an argument was picked.
+
+    >>> why({"t": 1.5, "n": 1}, Divergence(5, 5), tested={"t", "n"}, smallest={"n"})
+    't = 1.5 makes 5 of 5 branches diverge; n = 1 keeps the noise smallest'
+    """
+    branching = [name for name in arguments if name in tested and name not in smallest]
+    noisy = [name for name in arguments if name in smallest]
+    stretching = [name for name in arguments if name in scaled and name not in (*branching, *noisy)]
+    listed = [name for name in arguments if name in cases]
+    rest = [name for name in arguments if name not in (*branching, *noisy, *stretching, *listed)]
+    deciding = [name for name in rest if name in asked]
+    other = [name for name in rest if name not in asked]
+    count = f"{found.diverging} of {found.branches} branches diverge"
+    parts = []
+    if branching and found.diverging:
+        parts.append(f"{_each(branching, arguments)} {_verb(branching, 'make')} {count}")
+    elif branching:
+        parts.append(f"{_each(branching, arguments)}: no values make a branch diverge")
+    elif found.branches:
+        parts.append(count)
+    if noisy:
+        parts.append(f"{_each(noisy, arguments)} {_verb(noisy, 'keep')} the noise smallest")
+    if stretching:
+        parts.append(f"{_each(stretching, arguments)} only {_verb(stretching, 'stretch', 'es')} the noise")
+    parts += [f"{name} = {arguments[name]!r} is the best of {cases[name]} cases" for name in listed]
+    if deciding:
+        parts.append(
+            f"{_each(deciding, arguments)} {'are' if len(deciding) > 1 else 'is'} the simplest that allows it"
+        )
+    if other:
+        parts.append(f"{_each(other, arguments)} {_verb(other, 'change')} no branch and no noise")
+    return "; ".join(parts)
+
+
+def _each(names: list[str], arguments: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name} = {arguments[name]!r}" for name in names)
+
+
+def _verb(names: list[str], verb: str, ending: str = "s") -> str:
+    return verb if len(names) > 1 else verb + ending

@@ -4,20 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.following import CannotFollow, Infeasible, LimitReached, NeedsFloat
-from refutedp.inputs.arguments.paths import Branch, Explored, Path, WatchedMemory, Work
+from refutedp.inputs.arguments.paths import Branch, Path, Site, location, raising_line
 from refutedp.inputs.arguments.problem import Limits
-from refutedp.inputs.arguments.sites import Site, location, raising_line
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth
+from refutedp.inputs.arguments.watched import CannotFollow, NeedsFloat, Number, Truth
+
+NONLINEAR = 10
+"""A unit of the solver's work takes about so many times longer where arguments are multiplied."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class LimitReached(BaseException):
+    """A path was given up because a limit was reached; the text is one sentence."""
+
+
+class Infeasible(BaseException):
+    """No argument leads down this path."""
+
+
+class Work:
+    """What one pair may cost: the solver's own count of its work, and tests and draws that are followed.
+
+    Both are counted, so that the same question gets the same answer on a slow machine and on a busy one.
+    """
+
+    def __init__(self, units: int, events: int, within: Work | None = None) -> None:
+        self.units = units
+        self.events = events
+        self._within = within
+        self._counted: dict[Any, int] = {} if within is None else within._counted
+        """What each context of the solver had counted when it was last asked."""
+
+    def part(self, share: float) -> Work:
+        """A share of what is left; what is spent there is spent here."""
+        return Work(int(share * self.units), int(share * self.events), self)
+
+    def tick(self) -> None:
+        """Count one test or draw."""
+        self.events -= 1
+        if self._within is not None:
+            self._within.tick()
+
+    def check(self, solver: Any, *, share: float = 1.0, linear: bool = True) -> Any:
+        """Ask a solver or optimiser, within a share of the work that is left; unknown when that does not suffice."""
+        weight = 1 if linear else NONLINEAR
+        solver.set("rlimit", max(1, int(share * self.units) // weight))
+        answer = solver.check()
+        count = int(solver.statistics().get_key_value("rlimit count"))
+        self._spend(weight * (count - self._counted.get(solver.ctx, 0)))
+        self._counted[solver.ctx] = count
+        return answer
+
+    def _spend(self, units: int) -> None:
+        self.units -= units
+        if self._within is not None:
+            self._within._spend(units)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is used up."""
+        return self.units <= 0 or self.events <= 0
+
+
+class WatchedMemory:
+    """Terms met while a pair is explored, by a number that stands for their structure."""
+
+    def __init__(self) -> None:
+        self._terms: dict[int, Any] = {}
+        self._names: dict[int, frozenset[str]] = {}
+        self._linear: dict[int, bool] = {}
+
+    def identify(self, term: Any) -> int:
+        """The number of a term; equal terms have the same one."""
+        identity = int(term.get_id())
+        # Z3 reuses the number of a term that is collected, so every identified term is kept.
+        self._terms.setdefault(identity, term)
+        return identity
+
+    def names(self, term: Any) -> frozenset[str]:
+        """Names of the arguments a term depends on."""
+        identity = self.identify(term)
+        if identity not in self._names:
+            self._names[identity] = terms.names_in(term)
+        return self._names[identity]
+
+    def linear(self, term: Any) -> bool:
+        """Whether a term multiplies no arguments."""
+        identity = self.identify(term)
+        if identity not in self._linear:
+            self._linear[identity] = terms.linear([term])
+        return self._linear[identity]
+
+
+class Decision(NamedTuple):
     """An answer given on a path, replayed by position."""
 
     identity: int
@@ -28,15 +110,9 @@ class Tracing:
     """One execution; with no solver (all arguments plain) it only records."""
 
     def __init__(
-        self,
-        context: Any,
-        solver: Any,
-        prefix: Sequence[Decision],
-        limits: Limits,
-        work: Work,
-        memory: WatchedMemory,
+        self, solver: Any, prefix: Sequence[Decision], limits: Limits, work: Work, memory: WatchedMemory
     ) -> None:
-        self.context = context
+        self.context = None if solver is None else solver.ctx
         self.branches: list[Branch] = []
         self.scales: list[Any] = []
         self.condition: list[Any] = []
@@ -44,6 +120,7 @@ class Tracing:
         self.tested: set[str] = set()
         self.whole: set[str] = set()
         self.forked_at = ""
+        self.stopped: tuple[type[BaseException], str] | None = None
         self._solver = solver
         self._prefix = prefix
         self._taken: list[Decision] = []
@@ -54,7 +131,7 @@ class Tracing:
         self._work = work
         self._linear = True
         self._events = 0
-        self._memory = memory
+        self.memory = memory
 
     def tick(self) -> None:
         """Count one test or draw against the limits."""
@@ -67,13 +144,12 @@ class Tracing:
 
     def test(self, truth: Truth, site: Site | None) -> bool:
         """Decide a truth and, when the source tests it, record the branch."""
-        symbolic = terms.is_term(truth.value)
-        outcome = self.decide(truth.value) if symbolic else bool(truth.value)
+        outcome = self.decide(truth.value) if truth.symbolic else bool(truth.value)
         self.tick()
         if site is not None:
             truth.asked = True
             self._seen[site] = occurrence = self._seen.get(site, 0) + 1
-            condition = truth.value if symbolic else None
+            condition = truth.value if truth.symbolic else None
             self.branches.append(Branch(site, occurrence, outcome, truth.key, truth.noisy, condition))
         return outcome
 
@@ -88,13 +164,10 @@ class Tracing:
     def assume(self, condition: Any) -> None:
         """Restrict the path to arguments for which the condition holds."""
         condition = z3.simplify(condition)
-        identity = self.identify(condition)
+        identity = self.memory.identify(condition)
         if z3.is_true(condition) or self._known.get(identity) is True:
             return
-        self._known[identity] = True
-        self._linear = self._linear and self._memory.linear(condition)
-        self._solver.add(condition)
-        self.condition.append(condition)
+        self._hold(condition, identity, True)
         self._model = None
 
     def decide(self, condition: Any, *, bookkeeping: bool = False) -> bool:
@@ -102,13 +175,13 @@ class Tracing:
 
         A bookkeeping condition (a divisor that must not be zero) does not make its arguments count as tested.
         """
-        identity = self.identify(condition)
+        identity = self.memory.identify(condition)
         if identity in self._known:
             return self._known[identity]
         if z3.is_true(condition) or z3.is_false(condition):
             return bool(z3.is_true(condition))
         if not bookkeeping:
-            self.tested |= self._memory.names(condition)
+            self.tested |= self.memory.names(condition)
         if len(self._taken) < len(self._prefix):
             decision = self._prefix[len(self._taken)]
             if decision.identity != identity:
@@ -121,19 +194,23 @@ class Tracing:
                 self.forked_at = location()
                 self.pending.append((*self._taken, Decision(identity, False)))
         self._taken.append(decision)
-        self._known[identity] = decision.outcome
-        self._linear = self._linear and self._memory.linear(condition)
-        fact = condition if decision.outcome else z3.Not(condition)
+        self._hold(condition, identity, decision.outcome)
+        return decision.outcome
+
+    def _hold(self, condition: Any, identity: int, outcome: bool) -> None:
+        """From here on the condition has this answer."""
+        self._known[identity] = outcome
+        self._linear = self._linear and self.memory.linear(condition)
+        fact = condition if outcome else z3.Not(condition)
         self._solver.add(fact)
         self.condition.append(fact)
-        return decision.outcome
 
     def choose(self, term: Any) -> int:
         """A plain integer for a term, forking on small values: the run cannot stay general past this point."""
         term = z3.simplify(term)
         if (value := terms.number_of(term)) is not None:
             return int(value)
-        self.whole |= self._memory.names(term)
+        self.whole |= self.memory.names(term)
         positive = 2 * self._limits.values // 3
         for candidate in (*range(1, positive + 1), *range(0, positive - self._limits.values, -1)):
             if self.decide(z3.simplify(term == terms.constant(candidate, self.context))):
@@ -146,33 +223,29 @@ class Tracing:
 
     def only_value(self, term: Any) -> float | None:
         """The value of a term that can have no other on this path, None otherwise."""
-        if self._model is None:
-            self._model = self._check()
-        value = self._model.eval(term, model_completion=True)
-        if terms.number_of(value) is None or self._check(term != value) is not None:
-            return None
-        return float(terms.number_of(value) or 0)
+        value = self._value(term)
+        number = terms.number_of(value)
+        return None if number is None or self._check(term != value) is not None else float(number)
 
     def _possible(self, condition: Any) -> tuple[bool, bool]:
+        """The answer to a condition, and whether the other one is possible too; then the answer is True."""
+        likely = bool(z3.is_true(self._value(condition)))
+        other = self._check(z3.Not(condition) if likely else condition)
+        if other is not None and not likely:
+            self._model = other
+        return likely or other is not None, other is not None
+
+    def _value(self, term: Any) -> Any:
+        """One value that a term can have on this path."""
         if self._model is None:
             self._model = self._check()
-        preferred = True
-        if self._model is not None:
-            preferred = bool(z3.is_true(self._model.eval(condition, model_completion=True)))
-        elif self._check(condition) is None:
-            return False, False
-        other = self._check(z3.Not(condition) if preferred else condition)
-        if other is None:
-            return preferred, False
-        if not preferred:
-            self._model = other
-        return True, True
+        return self._model.eval(term, model_completion=True)
 
     def _check(self, *conditions: Any) -> Any:
-        """A model; None when there is none. An answer Z3 does not know counts as possible."""
+        """A model; None when there is none. A question that Z3 cannot answer ends the path."""
         self._solver.push()
         self._solver.add(*conditions)
-        linear = self._linear and all(self._memory.linear(condition) for condition in conditions)
+        linear = self._linear and all(self.memory.linear(condition) for condition in conditions)
         answer = self._work.check(self._solver, linear=linear)
         model = self._solver.model() if answer == z3.sat else None
         self._solver.pop()
@@ -182,9 +255,40 @@ class Tracing:
             raise Infeasible
         return model
 
-    def identify(self, term: Any) -> int:
-        """A number that stands for the term's structure as long as the exploration lives."""
-        return self._memory.identify(term)
+    def path(self, call: Callable[[Tracing], Any]) -> Path:
+        """Run the mechanism: the path that it takes. What ended it early, other than its own exception, is kept."""
+        output, raised, raised_at = None, None, ""
+        try:
+            output = call(self)
+        except (CannotFollow, LimitReached) as stop:
+            self.stopped = type(stop), str(stop)
+        except Exception as error:
+            raised, raised_at = type(error).__name__, raising_line(error)
+        return Path(
+            condition=tuple(self.condition),
+            branches=tuple(self.branches),
+            scales=tuple(self.scales),
+            raised=raised,
+            cut=self.stopped is not None,
+            output=output,
+            raised_at=raised_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """All followed paths of one run; `tested` names the arguments some decision depends on.
+
+    `whole` names those a plain integer was wanted of, `lost` says that a path ended at something without a meaning,
+    `needs_float` that a plain float was wanted there.
+    """
+
+    paths: tuple[Path, ...]
+    tested: frozenset[str]
+    whole: frozenset[str]
+    notes: tuple[str, ...]
+    lost: bool
+    needs_float: bool
 
 
 def explore(
@@ -211,36 +315,22 @@ def explore(
             break
         prefix = stack.pop()
         solver.push()
-        tracing = Tracing(context, solver, prefix, limits, work, memory)
-        raised, raised_at, output, cut = None, "", None, False
+        tracing = Tracing(solver, prefix, limits, work, memory)
         try:
-            output = call(tracing)
+            paths.append(tracing.path(call))
         except Infeasible:
             continue
-        except (CannotFollow, LimitReached) as stop:
-            notes.append(str(stop))
-            lost |= isinstance(stop, CannotFollow)
-            needs_float |= isinstance(stop, NeedsFloat)
-            cut = True
-        except Exception as error:
-            raised, raised_at = type(error).__name__, raising_line(error)
         finally:
             solver.pop()
             stack.extend(tracing.pending)
             forked_at = tracing.forked_at or forked_at
             tested |= tracing.tested
             whole |= tracing.whole
-        paths.append(
-            Path(
-                condition=tuple(tracing.condition),
-                branches=tuple(tracing.branches),
-                scales=tuple(tracing.scales),
-                raised=raised,
-                cut=cut,
-                output=output,
-                raised_at=raised_at,
-            )
-        )
+        if tracing.stopped is not None:
+            kind, sentence = tracing.stopped
+            notes.append(sentence)
+            lost |= issubclass(kind, CannotFollow)
+            needs_float |= issubclass(kind, NeedsFloat)
         if work.over:
             if stack:
                 notes.append(f"{forked_at} was left with {len(stack)} paths when the work was used up")
@@ -250,12 +340,4 @@ def explore(
 
 def trace(call: Callable[[Tracing], Any], limits: Limits, work: Work) -> Path:
     """One execution with plain arguments: the same record, nothing to fork on."""
-    tracing = Tracing(None, None, (), limits, work, WatchedMemory())
-    raised, output, cut = None, None, False
-    try:
-        output = call(tracing)
-    except (CannotFollow, LimitReached):
-        cut = True
-    except Exception as error:
-        raised = type(error).__name__
-    return Path((), tuple(tracing.branches), tuple(tracing.scales), raised, cut, output)
+    return Tracing(None, (), limits, work, WatchedMemory()).path(call)

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.inputs.arguments.compare import answers, compared_sites, divergence
-from refutedp.inputs.arguments.parameters import Wanted, needs
-from refutedp.inputs.arguments.paths import Path, Work
-from refutedp.inputs.arguments.problem import FoundArguments, Limits
-from refutedp.inputs.arguments.sites import defined_at
+from refutedp.inputs.arguments.explore import Work
+from refutedp.inputs.arguments.paths import Divergence, Path, compared_sites, defined_at, divergence
+from refutedp.inputs.arguments.problem import FoundArguments, Limits, Wanted, needs
 from refutedp.model.mechanism import Mechanism
 
 # Combinations of candidate values that are run; each costs two noise-free calls.
@@ -35,53 +33,45 @@ def from_data(
     """
     numbers = sorted({value for data in (d1, d2) for value in _numbers(data)})
     candidates = [[cases[w.name]] if w.kind == "cases" else list(_candidates(w, numbers)) for w in wanted]
-    best: tuple[tuple[int, bool, float], dict[str, Any], tuple[Path, Path]] | None = None
+    best: tuple[tuple[int, bool, float], dict[str, Any], Divergence, tuple[float, ...]] | None = None
     place = defined_at(mechanism.function)
     work = Work(limits.units, limits.events)
     tried = 0
-    scales: set[tuple[float, ...]] = set()
+    all_scales: set[tuple[float, ...]] = set()
     for values in itertools.islice(itertools.product(*candidates), _TRIALS):
         arguments = dict(zip((w.name for w in wanted), values, strict=True))
-        first, second = run(d1, arguments, work), run(d2, arguments, work)
+        paths = run(d1, arguments, work), run(d2, arguments, work)
         if work.over:
-            notes = (
-                *notes,
-                f"{place} was run with {tried} candidates drawn from the data until the work was used up",
-            )
+            said = f"{place} was run with {tried} candidates drawn from the data until the work was used up"
+            notes = (*notes, said)
             break
         tried += 1
-        scales.add(tuple(float(scale) for path in (first, second) for scale in path.scales))
-        silent = any(float(scale) <= 0 for path in (first, second) for scale in path.scales)
-        if silent or first.raised is not None or second.raised is not None:
+        scales = tuple(float(scale) for path in paths for scale in path.scales)
+        all_scales.add(scales)
+        if any(scale <= 0 for scale in scales) or any(path.raised is not None for path in paths):
             continue
-        score = _score(first, second)
+        sites = compared_sites(paths)
+        counted = divergence(*(path.answers(sites) for path in paths))
+        differ = repr(paths[0].output) != repr(paths[1].output)
+        score = counted.diverging, differ, -sum(set(scales))
         if best is None or score > best[0]:
-            best = score, arguments, (first, second)
+            best = score, arguments, counted, tuple(dict.fromkeys(scales))
     if best is None:
         reason = f" ({notes[0]})" if notes else ""
         raise needs(mechanism, [w.name for w in wanted if w.kind != "cases"], reason)
-    _, arguments, paths = best
-    sites = compared_sites(paths)
-    counted = divergence(answers(paths[0], sites), answers(paths[1], sites))
+    _, arguments, counted, scales = best
     listed = " and ".join(f"{name} = {value!r}" for name, value in arguments.items())
     return FoundArguments(
         arguments=arguments,
         diverging=counted.diverging,
         branches=counted.branches,
-        scales=tuple(dict.fromkeys(float(s) for path in paths for s in path.scales)),
+        scales=scales,
         why=f"{listed}: the best of {tried} candidates drawn from the data, "
         f"{counted.diverging} of {counted.branches} branches diverge",
         notes=notes,
         # Which of them it is cannot be told; where noise varies, each may.
-        scaling=frozenset(w.name for w in wanted if len(scales) > 1 and w.kind != "cases"),
+        scaling=frozenset(w.name for w in wanted if len(all_scales) > 1 and w.kind != "cases"),
     )
-
-
-def _score(first: Path, second: Path) -> tuple[int, bool, float]:
-    sites = compared_sites((first, second))
-    counted = divergence(answers(first, sites), answers(second, sites))
-    noise = sum({float(scale) for path in (first, second) for scale in path.scales})
-    return counted.diverging, repr(first.output) != repr(second.output), -noise
 
 
 def _candidates(wanted: Wanted, numbers: Sequence[float]) -> Iterator[Any]:

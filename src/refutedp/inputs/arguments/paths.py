@@ -1,12 +1,48 @@
-"""What following a run leaves behind: branches and paths, and the work and memory shared on the way."""
+"""Branches and paths of a run, and what it means that branches of two runs diverge.
+
+A *branch* is one evaluation of a test in the source: a site (`if`, `while`, `and`, `or`, a comparison of a chain, an
+element of an array comparison, a comparison whose answer is returned) and its occurrence number in the
+run. A site is *compared* when a noise draw went into its test, or when what it tests can differ (between the runs, or
+between paths of one) at the same occurrence. That leaves out bookkeeping such as `if count >= bound` inside the
+branch that counts: its k-th evaluation asks `k >= bound` in either run. Tests of plain data against plain numbers are
+not seen.
+
+A compared branch *diverges* when the runs do not both reach it with the same answer: the answers differ, or only one
+run gets there because the other went elsewhere or stopped. `branches` counts the compared branches that at least one
+of the two runs reaches.
+"""
 
 from __future__ import annotations
 
+import dis
+import functools
+import inspect
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
 
-from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.sites import Site
+from refutedp.tracing.users_code import calling_frame, is_internal, is_library, module_of, users_frame
+
+
+class Site(NamedTuple):
+    """One test in the source: its position, so that a loop's copies of the same test are one site.
+
+    `part` distinguishes the comparisons of one chain such as `0 < x < threshold`.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    part: int
+
+
+Key = tuple[Site, int]
+"""A branch: its site and its occurrence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,96 +77,102 @@ class Path:
     output: Any = None
     raised_at: str = ""
 
+    def answers(self, sites: frozenset[Site]) -> dict[Key, bool]:
+        """The answer at each compared branch the path reaches."""
+        return {(b.site, b.occurrence): b.outcome for b in self.branches if b.site in sites}
+
 
 @dataclass(frozen=True, slots=True)
-class Explored:
-    """All followed paths of one run; `tested` names the arguments some decision depends on.
+class Divergence:
+    """How many of the compared branches diverge."""
 
-    `whole` names those a plain integer was wanted of,
-    `lost` says that a path ended at something without a meaning, `needs_float` that a plain float was wanted there.
+    diverging: int
+    branches: int
+
+
+def divergence(first: Mapping[Key, bool], second: Mapping[Key, bool]) -> Divergence:
+    """Count the branches on which two runs part, from their answers."""
+    keys = first.keys() | second.keys()
+    return Divergence(sum(first.get(key) is not second.get(key) for key in keys), len(keys))
+
+
+def compared_sites(paths: Iterable[Path]) -> frozenset[Site]:
+    """The sites worth comparing, from all paths of both runs."""
+    paths = list(paths)
+    noisy = {branch.site for path in paths for branch in path.branches if branch.noisy}
+    return frozenset(noisy | {site for (site, _), keys in _tested(paths).items() if len(keys) > 1})
+
+
+def differing_sites(first: Iterable[Path], second: Iterable[Path]) -> frozenset[Site]:
+    """The sites that can test different things in the two runs at the same occurrence: the data is tested there."""
+    one, other = _tested(first), _tested(second)
+    return frozenset(key[0] for key in one.keys() & other.keys() if one[key] != other[key])
+
+
+def _tested(paths: Iterable[Path]) -> Mapping[Key, set[object]]:
+    """What the paths test at each branch."""
+    tested: defaultdict[Key, set[object]] = defaultdict(set)
+    for path in paths:
+        for branch in path.branches:
+            tested[branch.site, branch.occurrence].add(branch.key)
+    return tested
+
+
+def asking_site() -> Site | None:
+    """The test that is asking for a truth value now; None when C or library code asks (`sorted`, `max`).
+
+    A test is a conditional jump (`if`, `while`, `and`, `or`, a comprehension's `if`, `assert`, a conditional
+    expression), or an element of an array comparison, which NumPy decides element by element.
     """
-
-    paths: tuple[Path, ...]
-    tested: frozenset[str]
-    whole: frozenset[str]
-    notes: tuple[str, ...]
-    lost: bool = False
-    needs_float: bool = False
+    frame = calling_frame()
+    return None if frame is None or is_library(module_of(frame)) else _site(frame.f_code, frame.f_lasti)
 
 
-class Work:
-    """What one pair may cost: the solver's own count of its work, and tests and draws that are followed.
-
-    Both are counted, so that the same question gets the same answer on a slow machine and on a busy one.
-    """
-
-    def __init__(self, units: int, events: int, within: Work | None = None) -> None:
-        self.units = units
-        self.events = events
-        self._within = within
-        self._counted: dict[Any, int] = {} if within is None else within._counted
-        """What each context of the solver had counted when it was last asked."""
-
-    def part(self, share: float) -> Work:
-        """A share of what is left; what is spent there is spent here."""
-        return Work(int(share * self.units), int(share * self.events), self)
-
-    def tick(self) -> None:
-        """Count one test or draw."""
-        self.events -= 1
-        if self._within is not None:
-            self._within.tick()
-
-    def check(self, solver: Any, *, share: float = 1.0, linear: bool = True) -> Any:
-        """Ask a solver or optimiser, within a share of the work that is left; unknown when that does not suffice."""
-        weight = 1 if linear else NONLINEAR
-        solver.set("rlimit", max(1, int(share * self.units) // weight))
-        answer = solver.check()
-        count = int(solver.statistics().get_key_value("rlimit count"))
-        self._spend(weight * (count - self._counted.get(solver.ctx, 0)))
-        self._counted[solver.ctx] = count
-        return answer
-
-    def _spend(self, units: int) -> None:
-        self.units -= units
-        if self._within is not None:
-            self._within._spend(units)
-
-    @property
-    def over(self) -> bool:
-        """Whether it is used up."""
-        return self.units <= 0 or self.events <= 0
+@functools.lru_cache(maxsize=4096)
+def _site(code: CodeType, offset: int) -> Site | None:
+    instructions = list(dis.get_instructions(code))
+    at = next((i for i, instruction in enumerate(instructions) if instruction.offset == offset), None)
+    if at is None:
+        return None
+    name = instructions[at].opname
+    if not ("JUMP" in name or name in ("TO_BOOL", "COMPARE_OP")):
+        return None
+    before = [instruction.opname for instruction in instructions[max(0, at - 3) : at]]
+    # A chain keeps a copy of its middle operand for the next comparison; the last comparison does not.
+    chained = "COPY" in before and "COMPARE_OP" in (*before, name)
+    where = instructions[at].positions
+    if where is None or where.lineno is None:
+        return Site(code.co_filename, code.co_firstlineno, offset, 0, 0, 0)
+    ends = where.col_offset or 0, where.end_lineno or 0, where.end_col_offset or 0
+    return Site(code.co_filename, where.lineno, *ends, part=1 if chained else 0)
 
 
-NONLINEAR = 10
-"""A unit of the solver's work takes about so many times longer where arguments are multiplied."""
+def location() -> str:
+    """File and line of the user's code that is running now, for a sentence in a note."""
+    frame = users_frame()
+    return "unknown line" if frame is None else _line(frame.f_code, frame.f_lineno)
 
 
-class WatchedMemory:
-    """Terms met while a pair is explored, by a number that stands for their structure."""
+def defined_at(function: Any) -> str:
+    """File and line of a function's definition, for a sentence about the whole of it."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return "unknown line" if code is None else _line(code, code.co_firstlineno)
 
-    def __init__(self) -> None:
-        self._terms: dict[int, Any] = {}
-        self._names: dict[int, frozenset[str]] = {}
-        self._linear: dict[int, bool] = {}
 
-    def identify(self, term: Any) -> int:
-        """The number of a term; equal terms have the same one."""
-        identity = int(term.get_id())
-        # Z3 reuses the number of a term that is collected, so every identified term is kept.
-        self._terms.setdefault(identity, term)
-        return identity
+def raising_line(error: BaseException) -> str:
+    """File and line of the user's code that raised, or called what raised."""
+    line = "unknown line"
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code) and not is_library(module_of(step.tb_frame)):
+            line = _line(code, step.tb_lineno)
+        step = step.tb_next
+    return line
 
-    def names(self, term: Any) -> frozenset[str]:
-        """Names of the arguments a term depends on."""
-        identity = self.identify(term)
-        if identity not in self._names:
-            self._names[identity] = terms.names_in(term)
-        return self._names[identity]
 
-    def linear(self, term: Any) -> bool:
-        """Whether a term multiplies no arguments."""
-        identity = self.identify(term)
-        if identity not in self._linear:
-            self._linear[identity] = terms.linear([term])
-        return self._linear[identity]
+def _line(code: CodeType, number: int) -> str:
+    return f"{os.path.basename(code.co_filename)}:{number}"

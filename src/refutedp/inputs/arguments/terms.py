@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,12 +19,20 @@ def is_term(value: object) -> bool:
 
 def constant(value: float | Fraction, context: Any) -> Term:
     """A finite number as an exact Z3 constant: an int stays an integer, a float becomes its exact rational."""
-    if isinstance(value, bool):
-        return z3.IntVal(int(value), context)
     if isinstance(value, int):
-        return z3.IntVal(value, context)
+        return z3.IntVal(int(value), context)
     exact = Fraction(value)
     return z3.RealVal(f"{exact.numerator}/{exact.denominator}", context)
+
+
+def term_of(value: Any, context: Any) -> Term:
+    """A term as it is, a finite number as a constant."""
+    return value if is_term(value) else constant(value, context)
+
+
+def finite(value: object) -> bool:
+    """Whether a plain number can enter a term."""
+    return isinstance(value, int | float | Fraction) and math.isfinite(value)
 
 
 def to_real(term: Term) -> Term:
@@ -88,24 +96,12 @@ def round_half_even(term: Term) -> Term:
     return z3.If(up, low + 1, low)
 
 
-def power(term: Term, exponent: int) -> Term:
-    """`x ** n` for a small positive whole n, by repeated multiplication."""
-    result = term
-    for _ in range(exponent - 1):
-        result = result * term
-    return result
-
-
 def number_of(value: Any) -> float | None:
     """A Z3 numeral as an int (sort Int) or the nearest float (sort Real); None when it is not a numeral."""
-    if z3.is_int_value(value):
-        return int(value.as_long())
-    if z3.is_rational_value(value):
-        exact = Fraction(value.numerator_as_long(), value.denominator_as_long())
-        return exact.numerator / exact.denominator
-    if z3.is_algebraic_value(value):
-        return number_of(value.approx(20))
-    return None
+    exact = exact_of(value)
+    if exact is None:
+        return None
+    return exact.numerator if value.is_int() else exact.numerator / exact.denominator
 
 
 def exact_of(value: Any) -> Fraction | None:
@@ -121,13 +117,7 @@ def exact_of(value: Any) -> Fraction | None:
 
 def linear(facts: Iterable[Any]) -> bool:
     """Whether no fact multiplies arguments, or divides by one: the solver is exact and quick for these only."""
-    seen: set[int] = set()
-    stack = list(facts)
-    while stack:
-        node = stack.pop()
-        if node.get_id() in seen:
-            continue
-        seen.add(node.get_id())
+    for node in _nodes(facts):
         children = node.children()
         kind = node.decl().kind()
         unknown = [child for child in children if exact_of(child) is None]
@@ -135,37 +125,28 @@ def linear(facts: Iterable[Any]) -> bool:
             return False
         if kind in (z3.Z3_OP_DIV, z3.Z3_OP_IDIV, z3.Z3_OP_MOD) and exact_of(children[1]) is None:
             return False
-        stack.extend(children)
     return True
 
 
 def names_in(*terms: Any) -> frozenset[str]:
-    """Names of the free variables of terms of one context; what they have in common is looked at once."""
-    leaves = _leaves(*terms)
-    return frozenset(x.decl().name() for x in leaves if x.decl().kind() == z3.Z3_OP_UNINTERPRETED)
+    """Names of the free variables of terms of one context; plain numbers among them have none."""
+    nodes = _nodes(term for term in terms if is_term(term))
+    return frozenset(x.decl().name() for x in nodes if z3.is_const(x) and x.decl().kind() == z3.Z3_OP_UNINTERPRETED)
 
 
 def only_whole_numbers(term: Any) -> bool:
     """Whether every constant in a term is a whole number."""
-    exact = [exact_of(x) for x in _leaves(term) if z3.is_int_value(x) or z3.is_rational_value(x)]
+    exact = [exact_of(x) for x in _nodes([term]) if z3.is_int_value(x) or z3.is_rational_value(x)]
     return all(value is not None and value.denominator == 1 for value in exact)
 
 
-def _leaves(*terms: Any) -> list[Any]:
-    leaves: list[Any] = []
+def _nodes(terms: Iterable[Any]) -> Iterator[Any]:
+    """All parts of terms of one context, each once, though several may share it."""
     seen: set[int] = set()
-    stack = [term for term in terms if is_term(term)]
+    stack = list(terms)
     while stack:
         node = stack.pop()
-        if node.get_id() in seen:
-            continue
-        seen.add(node.get_id())
-        if z3.is_const(node):
-            leaves.append(node)
-        stack.extend(node.children())
-    return leaves
-
-
-def finite(value: object) -> bool:
-    """Whether a plain number can enter a term."""
-    return isinstance(value, int | float | Fraction) and math.isfinite(value)
+        if node.get_id() not in seen:
+            seen.add(node.get_id())
+            yield node
+            stack.extend(node.children())

@@ -10,23 +10,14 @@ import numpy as np
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.terms_of_a_run import Number, Truth, combine, watched
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-}
+from refutedp.inputs.arguments.watched import Number, Truth, combine, watched
 
 
 def pick(condition: Any, when_true: Any, when_false: Any) -> Any:
     """`when_true if condition else when_false` without forking, where both are numbers."""
     if type(condition) is not Truth:
         return when_true if condition else when_false
-    if not terms.is_term(condition.value):
+    if not condition.symbolic:
         chosen = when_true if condition.value else when_false
         if not watched(chosen) and isinstance(chosen, int | float):
             return Number(condition.run, chosen, condition.noisy)
@@ -35,7 +26,7 @@ def pick(condition: Any, when_true: Any, when_false: Any) -> Any:
     values: list[Any] = [side.value if type(side) is Number else side for side in sides]
     if not all(terms.is_term(value) or terms.finite(value) for value in values):
         return when_true if condition else when_false
-    both = terms.same_sort(*(v if terms.is_term(v) else terms.constant(v, condition.run.context) for v in values))
+    both = terms.same_sort(*(terms.term_of(v, condition.run.context) for v in values))
     noisy = condition.noisy or any(type(side) is Number and side.noisy for side in sides)
     return Number(condition.run, z3.If(condition.value, *both), noisy)
 
@@ -56,7 +47,7 @@ _SCALARS: dict[str, Callable[..., Any]] = {
     "minimum": smallest,
     "fmin": smallest,
     "clip": lambda value, low, high: smallest(largest(value, low), high),
-    "isnan": lambda value: value != value if not watched(value) or not terms.is_term(value.value) else False,
+    "isnan": lambda value: value != value if not watched(value) or not value.symbolic else False,
     "isfinite": lambda value: abs(value) < float("inf"),
     "isinf": lambda value: abs(value) == float("inf"),
     "sign": lambda value: pick(value > 0, 1, pick(value < 0, -1, 0)),
@@ -67,7 +58,12 @@ _SCALARS: dict[str, Callable[..., Any]] = {
     "subtract": operator.sub,
     "multiply": operator.mul,
     "divide": operator.truediv,
-    **_COMPARISONS,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
 }
 
 

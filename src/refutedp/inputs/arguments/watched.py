@@ -7,37 +7,71 @@ asking a `Truth` for its value is what the run records as a branch, and forks on
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import z3
 
 from refutedp.inputs.arguments import terms
-from refutedp.inputs.arguments.following import CannotFollow, FollowedRun, NeedsFloat
-from refutedp.inputs.arguments.operators import Arithmetic, Operation
-from refutedp.inputs.arguments.sites import asking_site, location
+from refutedp.inputs.arguments.paths import asking_site, location
 from refutedp.tracing.handler import Traced
+
+if TYPE_CHECKING:
+    from refutedp.inputs.arguments.explore import Tracing
 
 LARGEST_EXPONENT = 8
 
+Operation = Callable[[Any, Any], Any]
 
-class Watched(Arithmetic, Traced):
-    """What numbers and truths share."""
 
-    __slots__ = ()
+class CannotFollow(BaseException):
+    """The run met something it has no meaning for; the text is one sentence with file and line.
 
-    def _compute(self, operation: Operation, left: Any, right: Any) -> Any:
-        return compute(operation, left, right)
+    Not an `Exception`, so that a mechanism's own `except Exception` does not swallow it.
+    """
 
-    def _compare(self, operation: Operation, left: Any, right: Any) -> Any:
-        return compare(operation, left, right)
+
+class NeedsFloat(CannotFollow):
+    """C code, or `float` itself, wants a plain float of a symbolic value."""
+
+
+class Watched(Traced):
+    """What numbers and truths share: the run they belong to, and Python's operators, which are set below."""
+
+    __slots__ = ("noisy", "run", "value")
+
+    def __init__(self, run: Tracing, value: Any, noisy: bool = False) -> None:
+        self.run = run
+        self.value = value
+        self.noisy = noisy
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether it depends on an argument that is searched."""
+        return terms.is_term(self.value)
+
+    def __divmod__(self: Any, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self: Any, other: Any) -> Any:
+        return other // self, other % self
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        return str(self.value) if self.symbolic else repr(self.value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        from refutedp.inputs.arguments.arrays_of_terms import apply_ufunc
+        from refutedp.inputs.arguments.watched_arrays import apply_ufunc
 
         return apply_ufunc(ufunc, method, inputs, keywords)
 
@@ -45,65 +79,60 @@ class Watched(Arithmetic, Traced):
 class Number(Watched):
     """A number under watch: `value` is a plain number or a Z3 term, `noisy` says that a draw went into it."""
 
-    __slots__ = ("noisy", "run", "value")
-
-    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False) -> None:
-        self.run = run
-        self.value = value
-        self.noisy = noisy
+    __slots__ = ()
 
     # Mechanisms check arguments with isinstance(x, float): a watched number answers as what it stands for.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        if terms.is_term(self.value):
+        if self.symbolic:
             return int if self.value.is_int() else float
         return type(self.value)
 
-    def _apply(self, plain: Callable[[Any], Any], symbolic: Callable[[Any], Any]) -> Any:
-        result = symbolic(self.value) if terms.is_term(self.value) else plain(self.value)
-        return Number(self.run, result, self.noisy)
-
     def __neg__(self) -> Any:
-        return self._apply(operator.neg, operator.neg)
+        return Number(self.run, -self.value, self.noisy)
 
+    def __abs__(self) -> Any:
+        return Number(self.run, terms.absolute(self.value) if self.symbolic else abs(self.value), self.noisy)
+
+    def __floor__(self) -> Any:
+        return Number(self.run, terms.floor(self.value) if self.symbolic else math.floor(self.value), self.noisy)
+
+    def __ceil__(self) -> Any:
+        return Number(self.run, terms.ceil(self.value) if self.symbolic else math.ceil(self.value), self.noisy)
+
+    def __trunc__(self) -> Any:
+        return Number(self.run, terms.truncate(self.value) if self.symbolic else math.trunc(self.value), self.noisy)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if not self.symbolic:
+            return Number(self.run, round(self.value, digits), self.noisy)
+        if digits is None:
+            return Number(self.run, terms.round_half_even(self.value), self.noisy)
+        unit = terms.constant(Fraction(10) ** int(digits), self.run.context)
+        rounded = terms.to_real(terms.round_half_even(self.value * unit)) / unit
+        return Number(self.run, rounded, self.noisy)
+
+    # Itself: as `+x`, as what a NumPy scalar answers, and as its own conjugate, for it is real.
     def __pos__(self) -> Any:
         return self
 
-    def __abs__(self) -> Any:
-        return self._apply(abs, terms.absolute)
-
-    def __floor__(self) -> Any:
-        return self._apply(math.floor, terms.floor)
-
-    def __ceil__(self) -> Any:
-        return self._apply(math.ceil, terms.ceil)
-
-    def __trunc__(self) -> Any:
-        return self._apply(math.trunc, terms.truncate)
-
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            return self._apply(round, terms.round_half_even)
-        unit = terms.constant(Fraction(10) ** int(digits), self.run.context) if terms.is_term(self.value) else None
-        return self._apply(
-            lambda value: round(value, digits), lambda term: terms.to_real(terms.round_half_even(term * unit)) / unit
-        )
+    item = conjugate = __pos__
 
     def __bool__(self) -> bool:
         return self.run.test(compare(operator.ne, self, 0), asking_site())
 
     def __int__(self) -> int:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return int(self.value)
         return self.run.choose(terms.truncate(self.value))
 
     def __index__(self) -> int:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return operator.index(self.value)
         return self.run.choose(self.value)
 
     def __float__(self) -> float:
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return float(self.value)
         only = self.run.only_value(self.value)
         if only is None and not self.value.is_int():
@@ -114,43 +143,24 @@ class Number(Watched):
         return complex(float(self))
 
     def __hash__(self) -> int:
-        if terms.is_term(self.value) and not self.value.is_int():
+        if self.symbolic and not self.value.is_int():
             self._refuse("a hash")
-        return hash(self.run.choose(self.value) if terms.is_term(self.value) else self.value)
-
-    def __repr__(self) -> str:
-        return repr(self.value) if not terms.is_term(self.value) else str(self.value)
+        return hash(self.run.choose(self.value) if self.symbolic else self.value)
 
     def __format__(self, spec: str) -> str:
-        return format(self.value, spec) if not terms.is_term(self.value) else str(self.value)
+        return format(self.value, spec) if not self.symbolic else str(self.value)
 
     # NumPy calls these methods for np.sqrt(x) and the like on objects.
     def _elementary(self, name: str) -> Any:
         return Number(self.run, float(getattr(np, name)(float(self))), self.noisy)
 
-    def sqrt(self) -> Any:
-        """Square root of a plain value."""
-        return self._elementary("sqrt")
-
-    def exp(self) -> Any:
-        """Exponential of a plain value."""
-        return self._elementary("exp")
-
-    def log(self) -> Any:
-        """Logarithm of a plain value."""
-        return self._elementary("log")
+    sqrt = functools.partialmethod(_elementary, "sqrt")
+    exp = functools.partialmethod(_elementary, "exp")
+    log = functools.partialmethod(_elementary, "log")
 
     def rint(self) -> Any:
         """Nearest whole number, ties to even."""
         return round(self)
-
-    def conjugate(self) -> Any:
-        """A real number is its own conjugate."""
-        return self
-
-    def item(self) -> Any:
-        """Itself, as a NumPy scalar answers."""
-        return self
 
     def is_integer(self) -> Any:
         """Whether it is whole."""
@@ -159,9 +169,9 @@ class Number(Watched):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if terms.is_term(self.value) and hasattr(float, name):
+        if self.symbolic and hasattr(float, name):
             self._refuse(f"attribute {name!r}")
-        return getattr(self.value if not terms.is_term(self.value) else 0.0, name)
+        return getattr(self.value if not self.symbolic else 0.0, name)
 
     def _refuse(self, what: str) -> NoReturn:
         raise CannotFollow(self._sentence(what))
@@ -178,13 +188,11 @@ class Truth(Watched):
     it, which is its branch when it is returned without ever being `asked` for its answer.
     """
 
-    __slots__ = ("asked", "key", "noisy", "run", "site", "value")
+    __slots__ = ("asked", "key", "site")
 
-    def __init__(self, run: FollowedRun, value: Any, noisy: bool = False, key: object = None) -> None:
-        self.run = run
-        self.value = value
-        self.noisy = noisy
-        self.key = key if key is not None else (run.identify(value) if terms.is_term(value) else value)
+    def __init__(self, run: Tracing, value: Any, noisy: bool = False, key: object = None) -> None:
+        super().__init__(run, value, noisy)
+        self.key = key if key is not None else (run.memory.identify(value) if self.symbolic else value)
         self.site = asking_site()
         self.asked = False
 
@@ -208,16 +216,14 @@ class Truth(Watched):
 
     def __invert__(self) -> Any:
         # np.logical_not and ~mask mean "not"; Python's own ~True is a number nobody wants.
-        value = z3.Not(self.value) if terms.is_term(self.value) else not self.value
+        value = z3.Not(self.value) if self.symbolic else not self.value
         return Truth(self.run, value, self.noisy, ("not", self.key))
 
-    def logical_not(self) -> Any:
-        """What NumPy calls for np.logical_not on objects."""
-        return ~self
+    logical_not = __invert__  # what NumPy calls for np.logical_not on objects
 
     def number(self) -> Number:
         """1 for true, 0 for false."""
-        if not terms.is_term(self.value):
+        if not self.symbolic:
             return Number(self.run, int(self.value), self.noisy)
         one, zero = (terms.constant(digit, self.run.context) for digit in (1, 0))
         return Number(self.run, z3.If(self.value, one, zero), self.noisy)
@@ -239,8 +245,10 @@ class Truth(Watched):
     def __hash__(self) -> int:
         return hash(bool(self))
 
-    def __repr__(self) -> str:
-        return repr(self.value) if not terms.is_term(self.value) else str(self.value)
+
+def symbol(run: Tracing, term: Any) -> Any:
+    """The watched value that stands for a Z3 constant in one run."""
+    return Truth(run, term) if z3.is_bool(term) else Number(run, term)
 
 
 def watched(value: object) -> bool:
@@ -259,7 +267,7 @@ def plain(value: object) -> object:
     return value if isinstance(value, int | float | Fraction) else NotImplemented
 
 
-def _operands(left: Any, right: Any) -> tuple[FollowedRun, Any, Any, bool] | None:
+def _operands(left: Any, right: Any) -> tuple[Tracing, Any, Any, bool] | None:
     a, b = plain(left), plain(right)
     if a is NotImplemented or b is NotImplemented:
         return None
@@ -281,18 +289,20 @@ def compute(operation: Operation, left: Any, right: Any) -> Any:
             raise CannotFollow(f"{location()} computes with {value!r} and a value that depends on an argument")
     if operation is operator.pow:
         return Number(run, _power(a, b), noisy)
-    left_term, right_term = (v if terms.is_term(v) else terms.constant(v, run.context) for v in (a, b))
-    if operation in (operator.truediv, operator.floordiv, operator.mod):
+    left_term, right_term = (terms.term_of(v, run.context) for v in (a, b))
+    if operation in _EXACT:
         zero = right_term == terms.constant(0, run.context)
         if run.decide(z3.simplify(zero), bookkeeping=True):
             raise ZeroDivisionError("division by zero")
-        exact = {
-            operator.truediv: terms.divide,
-            operator.floordiv: terms.floor_divide,
-            operator.mod: terms.modulo,
-        }
-        return Number(run, exact[operation](left_term, right_term), noisy)
+        return Number(run, _EXACT[operation](left_term, right_term), noisy)
     return Number(run, operation(*terms.same_sort(left_term, right_term)), noisy)
+
+
+_EXACT: dict[Operation, Operation] = {
+    operator.truediv: terms.divide,
+    operator.floordiv: terms.floor_divide,
+    operator.mod: terms.modulo,
+}
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -301,7 +311,7 @@ def _power(base: Any, exponent: Any) -> Any:
         raise CannotFollow(f"{location()} raises a value that depends on an argument to a power")
     if exponent == 0:
         return 1 if isinstance(exponent, int) and base.is_int() else 1.0
-    result = terms.power(base, int(exponent))
+    result = functools.reduce(operator.mul, [base] * int(exponent))
     return result if isinstance(exponent, int) else terms.to_real(result)
 
 
@@ -318,25 +328,45 @@ def compare(operation: Operation, left: Any, right: Any) -> Any:
             # Every real number compares with an infinity or NaN as 0 does.
             answer = operation(0.0, value) if other_is_left else operation(value, 0.0)
             return Truth(run, bool(answer), noisy)
-    left_term, right_term = (v if terms.is_term(v) else terms.constant(v, run.context) for v in (a, b))
-    condition = z3.simplify(operation(*terms.same_sort(left_term, right_term)))
-    if z3.is_true(condition) or z3.is_false(condition):
-        return Truth(run, z3.is_true(condition), noisy)
-    return Truth(run, condition, noisy)
+    left_term, right_term = (terms.term_of(v, run.context) for v in (a, b))
+    return Truth(run, _decided(z3.simplify(operation(*terms.same_sort(left_term, right_term)))), noisy)
 
 
 def combine(how: str, left: Any, right: Any) -> Any:
-    """`and`, `or`, `xor` of two truths without deciding either."""
-    sides = [side if type(side) is Truth else bool(side) for side in (left, right)]
-    owner = next(side for side in sides if type(side) is Truth)
-    values = [side.value if type(side) is Truth else side for side in sides]
-    keys = [side.key if type(side) is Truth else side for side in sides]
-    noisy = any(type(side) is Truth and side.noisy for side in sides)
-    if not any(terms.is_term(value) for value in values):
-        merged: Any = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[how](*values)
+    """`and`, `or`, `xor` of two truths, watched or plain, without deciding either."""
+    plainly, symbolically = _CONNECTIVES[how]
+    if type(left) is not Truth and type(right) is not Truth:
+        return plainly(bool(left), bool(right))
+    run = left.run if type(left) is Truth else right.run
+    first, second = (side if type(side) is Truth else Truth(run, bool(side)) for side in (left, right))
+    if first.symbolic or second.symbolic:
+        values = [s.value if s.symbolic else z3.BoolVal(bool(s.value), run.context) for s in (first, second)]
+        merged = _decided(z3.simplify(symbolically(*values)))
     else:
-        condition = [v if terms.is_term(v) else z3.BoolVal(bool(v), owner.run.context) for v in values]
-        merged = z3.simplify({"and": z3.And, "or": z3.Or, "xor": z3.Xor}[how](*condition))
-        if z3.is_true(merged) or z3.is_false(merged):
-            merged = z3.is_true(merged)
-    return Truth(owner.run, merged, noisy, (how, *keys))
+        merged = plainly(first.value, second.value)
+    return Truth(run, merged, first.noisy or second.noisy, (how, first.key, second.key))
+
+
+_CONNECTIVES: dict[str, tuple[Operation, Operation]] = {
+    "and": (operator.and_, z3.And),
+    "or": (operator.or_, z3.Or),
+    "xor": (operator.xor, z3.Xor),
+}
+
+
+def _decided(condition: Any) -> Any:
+    """A simplified condition, as a plain bool where no argument is left in it."""
+    return z3.is_true(condition) if z3.is_true(condition) or z3.is_false(condition) else condition
+
+
+def _binary(apply: Callable[[Operation, Any, Any], Any], operation: Operation, swapped: bool) -> Any:
+    if swapped:
+        return lambda self, other: apply(operation, other, self)
+    return lambda self, other: apply(operation, self, other)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Watched, f"__{_name}__", _binary(compute, getattr(operator, _name), swapped=False))
+    setattr(Watched, f"__r{_name}__", _binary(compute, getattr(operator, _name), swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Watched, f"__{_name}__", _binary(compare, getattr(operator, _name), swapped=False))
