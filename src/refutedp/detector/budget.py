@@ -17,6 +17,8 @@ from refutedp.model.settings import Settings
 from refutedp.model.streams import TIMING_STREAM, child
 from refutedp.sampling.sampler import Sampler
 
+USUAL_LIMIT = 60.0
+"""Seconds for a check in which every run is a call, unless the user says otherwise."""
 PART = 0.8
 """The part of the limit that is planned for: machines are not equally fast all the time."""
 LOOKING = 1e-6
@@ -25,7 +27,6 @@ LEAST_SEARCH = 100
 _SURE = 4
 """The verdict gets at least this many times the runs with which the clearest of violations can convict."""
 _MOST_TIMED = 16_384
-_TIMED_PAIRS = 3
 _BESIDE = 40_000
 """Runs a side, at most, for what stands beside the verdict: figures, the test of rounding, the other adjacency."""
 
@@ -36,9 +37,9 @@ def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit:
     It spends a small part of the limit.
     """
     runs = 0
-    numbers = sorted({0, len(samplers) // 2, len(samplers) - 1})[:_TIMED_PAIRS]
+    numbers = sorted({0, len(samplers) // 2, len(samplers) - 1})
     enough = min(0.2, time_limit / 50)
-    slowest = 0.0
+    speeds = []
     for number in numbers:
         n, took = 4, 0.0
         while took < enough and n <= _MOST_TIMED:
@@ -48,14 +49,23 @@ def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit:
             runs += 2 * n
             speed = took / (2 * n)
             n *= 4
-        slowest = max(slowest, speed)
-    return slowest, runs
+        speeds.append(speed)
+    return sum(speeds) / len(speeds), runs
+
+
+def limit_of(samplers: Sequence[Sampler], settings: Settings) -> float:
+    """The seconds that a check may take: what the user says, or a minute where every run is a call."""
+    if settings.time_limit is not None:
+        return settings.time_limit
+    return USUAL_LIMIT if all(sampler.costs_calls for sampler in samplers) else math.inf
 
 
 def fit(
     settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0, outside: int = 0
 ) -> tuple[Settings, str]:
     """The settings with as many runs as fit into their time limit, never more than they say, and a note on it.
+
+    Where they have none, the usual one of a minute is meant, and the smallest plan is taken if it is too short.
 
     `seconds` is what one run takes, `spent` what has already passed, and `outside` how many of the pairs lie beyond
     the user's records. Search and verdict shrink alike, down to the
@@ -68,14 +78,13 @@ def fit(
     >>> fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=1e-7)[1]
     ''
     """
-    if settings.time_limit is None:
-        return settings, ""
+    limit = USUAL_LIMIT if settings.time_limit is None else settings.time_limit
     cores = _cores(settings)
-    allowed = PART * cores * max(settings.time_limit - spent, 0.0)
+    allowed = PART * cores * max(limit - spent, 0.0)
     least = replace(settings, search_runs=LEAST_SEARCH, confirm_runs=_least_confirm(epsilon, settings))
     least = replace(least, confirm_runs=min(least.confirm_runs, settings.confirm_runs))
     cost = partial(_cost, pairs=pairs, outside=outside, seconds=seconds)
-    if cost(least) > allowed:
+    if cost(least) > allowed and settings.time_limit is not None:
         needed = spent + cost(least) / (PART * cores)
         raise UsageError(
             f"time_limit={settings.time_limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
@@ -134,10 +143,13 @@ def _cores(settings: Settings) -> int:
 def _note(settings: Settings, plan: Settings, epsilon: float, seconds: float) -> str:
     hits = _least_confirm(epsilon, settings) / _SURE
     rare, rarest = (hits / (3 * one.search_runs) for one in (plan, settings))
-    return (
-        f"Fitted to time_limit={settings.time_limit:g} at {_speed(seconds)}: "
-        f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "
-        f"confirm_runs={plan.confirm_runs:,} instead of {settings.confirm_runs:,}. "
+    runs = f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "
+    runs += f"confirm_runs={plan.confirm_runs:,} instead of {settings.confirm_runs:,}. "
+    told = f"Fitted to time_limit={settings.time_limit or 0:g} at {_speed(seconds)}: {runs}"
+    if settings.time_limit is None:
+        told = f"Every run is a call, so a minute was planned for, at {_speed(seconds)}: {runs}"
+        told += "For the whole budget, say time_limit=inf (--time-limit inf). "
+    return told + (
         f"Events rarer than about 1 in {_round(max(1 / rare, 1.0)):,} were out of sight "
         f"(1 in {_round(max(1 / rarest, 1.0)):,} without the limit)."
     )

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from refutedp.detector.budget import fit, seconds_per_run
+from refutedp.detector.budget import fit, limit_of, seconds_per_run
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.notes import (
@@ -198,7 +198,7 @@ def _sprinted(
     if not sprints(prepared, settings):
         return result
     claim, brief = request.claim, for_a_try(settings)
-    limit = math.inf if settings.time_limit is None else SPRINT_PART * settings.time_limit
+    limit = SPRINT_PART * limit_of(prepared.samplers, settings)
     scorer = claim_test(claim).scorer(settings.search_runs)
     quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
     confirm_runs = 0
@@ -281,10 +281,13 @@ def _float_leak(
 
 
 def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> Settings:
-    """As many runs as the time limit allows, if there is one, and a note of what they could not see."""
-    if settings.time_limit is None:
+    """As many runs as the time limit allows, and a note of what they could not see."""
+    limit = limit_of(prepared.samplers, settings)
+    if limit == math.inf:
         return settings
-    seconds, runs = seconds_per_run(prepared.samplers, settings, settings.time_limit)
+    seconds, runs = prepared.seconds_per_call, 0
+    if not all(sampler.costs_calls for sampler in prepared.samplers):
+        seconds, runs = seconds_per_run(prepared.samplers, settings, limit)
     epsilon = float(getattr(claim, "epsilon", 1.0))
     outside = sum(bool(one.pair.outside) for one in prepared.samplers)
     spent = time.monotonic() - started

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,6 +65,7 @@ class Prepared:
         self.samplers: list[Sampler] = []
         self.notes: list[str] = []
         self._calls = 0
+        self._took: list[float] = []
         self._told: set[str] = set()
         self._given = given_arguments(request.mechanism, request.claim, request.args)
         self._own_data = request.pairs is not None or request.inputs is not None
@@ -87,6 +89,12 @@ class Prepared:
     def calls(self) -> int:
         """How many runs and calls of the mechanism all this took."""
         return self._calls + sum(source.calls for source in self._sources)
+
+    @property
+    def seconds_per_call(self) -> float:
+        """What a call took in the trials of all pairs but the slowest, which may have loaded a library."""
+        usual = sorted(self._took)[:-1] or self._took
+        return sum(usual) / len(usual) / (2 * TRIAL_RUNS)
 
     def add_calls(self, calls: int) -> None:
         """Calls that were made besides, to time the mechanism."""
@@ -127,7 +135,9 @@ class Prepared:
         filled += [pair for pair in bare if pair.arguments]
         trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
-        tried, trials = _trial(trial, first, own_data=self._own_data, settings=self.settings, notes=notes)
+        tried, trials = _trial(
+            trial, first, own_data=self._own_data, settings=self.settings, notes=notes, took=self._took
+        )
         before = self._choose.calls
         fresh = self._fastest([one.pair for one in tried], first, notes)
         self.samplers += fresh
@@ -166,15 +176,27 @@ def _as_arrays(pair: Pair) -> Pair:
 
 
 def _trial(
-    samplers: list[PlainSampler], first: int, *, own_data: bool, settings: Settings, notes: list[str]
+    samplers: list[PlainSampler],
+    first: int,
+    *,
+    own_data: bool,
+    settings: Settings,
+    notes: list[str],
+    took: list[float],
 ) -> tuple[list[PlainSampler], int]:
-    """Run every pair a few times: a mechanism that always fails is an error, not an output; how many runs it took."""
+    """Run every pair a few times: a mechanism that always fails is an error, not an output; how many runs it took.
+
+    The seconds of each pair are added to `took`.
+    """
 
     def try_out(samplers: Sequence[PlainSampler]) -> list[Runs]:
-        return [
-            sampler.run(TRIAL_RUNS, TRIAL_RUNS, child(settings.seed, TRIAL_STREAM, first + number))
-            for number, sampler in enumerate(samplers)
-        ]
+        tried = []
+        for number, sampler in enumerate(samplers):
+            start = time.perf_counter()
+            seeds = child(settings.seed, TRIAL_STREAM, first + number)
+            tried.append(sampler.run(TRIAL_RUNS, TRIAL_RUNS, seeds))
+            took.append(time.perf_counter() - start)
+        return tried
 
     calls = 2 * TRIAL_RUNS * len(samplers)
     tried = try_out(samplers)
