@@ -31,7 +31,7 @@ Where the noise of the same draws is known, they must show all of it.
 """
 LONGEST_CALLS = 5.0
 """Seconds that all runs of a pair may take, as long as nothing is known of others."""
-MUCH_LONGER, AT_LEAST = 30, 0.5
+MUCH_LONGER, AT_LEAST = 30, 2.0
 """Later, so many times what the usual pairs took, and at least so many seconds: thousands of runs are to follow."""
 CALLS_FOR_NOTHING = 1_000
 """What a pair that took longer counts for, in calls: there shall be few of them."""

@@ -1,0 +1,50 @@
+"""Where every run is a call, blatant violations take hundreds of calls, and correct mechanisms are let go."""
+
+import statistics
+
+import pytest
+from scipy.stats import binom
+
+from bench.anytime import BLATANT, CORRECT, SMALL, runs_of
+from refutedp import Verdict, check
+from refutedp.detector.sprint import MOST_TRIES, SHARE, for_a_try
+from refutedp.model.settings import Settings
+
+
+def test_blatant_bugs_take_hundreds_of_calls():
+    found = [runs_of(bug, seed=3) for bug in BLATANT]
+    assert all(result.verdict is Verdict.VIOLATION for result, _ in found)
+    assert statistics.median(runs for _, runs in found) < 1_000
+    assert max(runs for _, runs in found) < 5_000
+
+
+def test_all_tests_of_a_sprint_together_have_their_share_of_the_significance():
+    settings = Settings(significance=0.01)
+    assert MOST_TRIES * for_a_try(settings).significance == pytest.approx(SHARE * 0.01)
+
+
+def test_correct_mechanisms_are_convicted_no_more_often_than_the_significance_says():
+    checks = 60
+    verdicts = [
+        check(CORRECT[seed % 3], epsilon=0.5, significance=0.05, seed=seed, progress=False, **SMALL).verdict
+        for seed in range(checks)
+    ]
+    # Exceeded with probability 1e-4 if each check has a false alarm with probability 5%.
+    assert verdicts.count(Verdict.VIOLATION) <= binom.ppf(1 - 1e-4, checks, 0.05)
+
+
+def test_every_call_is_counted():
+    calls = []
+
+    def counted(queries, epsilon, rng):
+        calls.append(1)
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+    result = check(counted, epsilon=0.5, seed=1, progress=False, **SMALL)
+    assert result.verdict is not Verdict.VIOLATION
+    assert result.effort.runs == len(calls)
+
+
+def test_a_fixed_number_of_runs_means_no_sprint():
+    result = check(BLATANT[0], epsilon=0.5, stop="fixed", lift=False, search_runs=300, confirm_runs=700, lengths=(1,))
+    assert result.verdict is Verdict.VIOLATION and result.effort.confirm_runs == 1_400
