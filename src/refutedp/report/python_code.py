@@ -1,4 +1,4 @@
-"""A counterexample as Python that can be run: values as literals, the event as data, the mechanism by import."""
+"""A counterexample as Python that can be run, a script or a test: values as literals, the mechanism by import."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.api.saved.files import write_atomically
 from refutedp.api.saved.pandas_values import pandas_literal
 from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
@@ -60,7 +61,7 @@ def literal(value: Any) -> str:
     )
 
 
-def import_lines(result: Result, beside: Path | None = None) -> list[str]:
+def _import_lines(result: Result, beside: Path | None = None) -> list[str]:
     """Lines that bind the name `mechanism`; a file is found from the folder `beside`, when given."""
     reference = None if result.origin is None else result.origin.reference
     if reference is None:
@@ -89,7 +90,7 @@ def import_lines(result: Result, beside: Path | None = None) -> list[str]:
     ]
 
 
-def recheck_call(result: Result, indent: str = "") -> str:
+def _recheck_call(result: Result, indent: str = "") -> str:
     """A call of `refutedp.recheck` with all parts written out."""
     evidence = result.evidence
     if evidence is None:
@@ -127,7 +128,7 @@ def imports_of(code: str, lines: Mapping[str, str]) -> list[str]:
     return [line for name, line in lines.items() if re.search(rf"(?<![\w.]){name}\.", code)]
 
 
-def arranged(imports: list[str], call: str) -> list[str]:
+def _arranged(imports: list[str], call: str) -> list[str]:
     """The imports of a script in the usual order: standard library, others, then the mechanism."""
     standard = [*imports_of(call, STANDARD), *[line for line in imports if line.startswith("from pathlib")]]
     others = [line for line in imports if line.startswith("from ") and line not in standard]
@@ -142,9 +143,41 @@ def arranged(imports: list[str], call: str) -> list[str]:
 
 def snippet(result: Result) -> str:
     """A script that tests the counterexample anew, as the report prints it."""
-    call = recheck_call(result)
+    call = _recheck_call(result)
     try:
-        imports = import_lines(result)
+        imports = _import_lines(result)
     except UsageError:
         imports = ["mechanism = ...  # the function above"]
-    return "\n".join([*arranged(imports, call), "", f"print({call})", ""])
+    return "\n".join([*_arranged(imports, call), "", f"print({call})", ""])
+
+
+def save_pytest(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write a test that fails while the leak is there; a result without a counterexample is refused."""
+    if result.counterexample is None:
+        raise UsageError(f"there is no counterexample to write a test for: the verdict is '{result.verdict.value}'")
+    imports = _import_lines(result, beside=Path(path).parent)
+    call = _recheck_call(result, indent="    ")
+    name = re.sub(r"\W+", "_", result.mechanism).strip("_").lower() or "mechanism"
+    words = _one_line(result.counterexample.event.words())
+    head = [
+        f'"""A counterexample found by RefuteDP: {_one_line(result.mechanism)} does not satisfy {result.claim}.',
+        "",
+        "The test runs the mechanism afresh. It fails while the leak is there, and passes once it is mended.",
+        '"""',
+        "",
+    ]
+    body = [
+        "",
+        "",
+        f"def test_{name}_does_not_leak():",
+        f"    # The event: {words}.",
+        f"    result = {call}",
+        '    assert result.verdict.value != "violation", f"\\n{result}"',
+        "",
+    ]
+    write_atomically(path, "\n".join([*head, *_arranged(imports, call), *body]))
+
+
+def _one_line(words: str) -> str:
+    """Words that cannot end the docstring or the comment they stand in."""
+    return " ".join(words.split()).replace("\\", "\\\\").replace('"""', "'''")

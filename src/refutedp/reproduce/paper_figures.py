@@ -9,14 +9,14 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from refutedp.report.plots import BOUND, SERIES, _style
+from refutedp.report.plots import BOUND, SERIES, style
 from refutedp.reproduce.curves import Curve
 from refutedp.reproduce.paper import LEVEL
 
 
 def draw(curves: Sequence[Curve], path: Path) -> None:
     """One mechanism, one curve for each claimed epsilon."""
-    with _style():
+    with style():
         figure = Figure(figsize=(9.2, 3.3), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         _panel(left, curves, [curve.log_p_paper for curve in curves], "the paper's test")
