@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from refutedp.adapters import _pairs
-from refutedp.adapters._runs import repeat
 from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
-from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
 
@@ -78,10 +76,6 @@ def from_diffprivlib(
     return Adapted(run, f"diffprivlib {kind}", stated)
 
 
-def _claim(epsilon: float, delta: float = 0.0) -> Claim:
-    return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
-
-
 def _notes(seeded: bool) -> tuple[str, ...]:
     return () if seeded else (OWN_RANDOMNESS,)
 
@@ -103,7 +97,7 @@ class _Randomise:
         if self.seeded:
             used._rng = _state(rng)
         value = data[0] if self.wrapped else data
-        return repeat(lambda: used.randomise(value), size)
+        return _pairs.repeat(lambda: used.randomise(value), size)
 
 
 @dataclass(frozen=True)
@@ -114,24 +108,20 @@ class _Select:
     seeded: bool
 
     def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
-        old = self.mechanism
-        used = type(old)(
-            epsilon=old.epsilon, sensitivity=old.sensitivity, utility=list(data), monotonic=old.monotonic
-        )
+        old, same = self.mechanism, ("epsilon", "sensitivity", "monotonic")
+        used = type(old)(utility=list(data), **{name: getattr(old, name) for name in same})
         if self.seeded:
             used._rng = _state(rng)
-        return repeat(lambda: int(used.randomise()), size)
+        return _pairs.repeat(lambda: int(used.randomise()), size)
 
 
 def _mechanism(mechanism: Any, seeded: bool) -> tuple[Callable[..., Any], Own]:
     seeded = seeded or mechanism.random_state is not None
-    claim, notes = _claim(mechanism.epsilon, mechanism.delta), _notes(seeded)
+    claim, notes = _pairs.stated_claim(mechanism.epsilon, mechanism.delta), _notes(seeded)
     name = type(mechanism).__name__
     if name in ("Exponential", "PermuteAndFlip"):
-        adjacency = AllDiffer(mechanism.sensitivity)
-        length = len(mechanism.utility)
-        pairs = _pairs.vector_pairs(mechanism.sensitivity, length, all_differ=True)
-        return _Select(mechanism, seeded), Own(claim, adjacency, pairs, notes)
+        pairs = _pairs.vector_pairs(mechanism.sensitivity, len(mechanism.utility), all_differ=True)
+        return _Select(mechanism, seeded), Own(claim, AllDiffer(mechanism.sensitivity), pairs, notes)
     values = _values(mechanism)
     if values is not None:
         pairs = _pairs.replaced_pairs(values, 1)
@@ -170,7 +160,7 @@ class _Call:
             return self.tool(column.copy(), **self.arguments, **state, accountant=BudgetAccountant())
 
         with _quiet():
-            found = repeat(call, size)
+            found = _pairs.repeat(call, size)
         # A histogram comes with its edges, which are no secret.
         return [one[0] if isinstance(one, tuple) else one for one in found]
 
@@ -187,7 +177,7 @@ def _tool(
         raise UsageError(f"{name} needs {given}=(low, high), or it reads them from the data and leaks them")
     if records is None:
         records = (0.0, 1.0) if ends is None else _between(*np.ravel(ends))
-    claim = _claim(arguments.get("epsilon", 1.0))
+    claim = _pairs.stated_claim(arguments.get("epsilon", 1.0))
     run = _Call(tool, dict(arguments), seeded)
     adjacency: Adjacency
     if name in _COUNTING:
@@ -222,7 +212,7 @@ class _Fit:
             return learned(model)
 
         with _quiet():
-            return repeat(call, size)
+            return _pairs.repeat(call, size)
 
 
 def learned(model: Any) -> dict[str, Any]:
@@ -242,7 +232,9 @@ def _model(model: Any, seeded: bool, records: Sequence[Any] | None) -> tuple[Cal
     if records is None:
         records = _records(model, supervised)
     pairs = [_with_crowd(records, pair) for pair in _pairs.replaced_pairs(records, 1)]
-    own = Own(_claim(model.epsilon), Replace(tuple(map(tuple, records))), pairs[: _pairs.MOST], _notes(seeded))
+    own = Own(
+        _pairs.stated_claim(model.epsilon), Replace(tuple(map(tuple, records))), pairs[: _pairs.MOST], _notes(seeded)
+    )
     return _Fit(model, supervised, seeded), own
 
 
