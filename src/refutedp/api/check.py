@@ -67,7 +67,7 @@ def check(
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
     pairs = own_pairs if inputs is None else pairs
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
-    agreed = _claim(claim, epsilon)
+    agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         request = Request(
@@ -79,7 +79,8 @@ def check(
         return result
 
 
-def _claim(claim: Any, epsilon: Any) -> Claim:
+def agreed_claim(claim: Any, epsilon: Any) -> Claim:
+    """The claim, for which `epsilon` may be short; what is no claim, or two, gets a sentence."""
     if claim is None and epsilon is None:
         raise UsageError("no claim was given: say what the mechanism promises, such as epsilon=0.5")
     if claim is None:
@@ -96,13 +97,11 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
 
 def _require_enough(claim: Claim, settings: Settings) -> None:
     """Refuse a budget that could convict nobody, and name the least that could."""
-
-    test = claim_test(claim)
+    n, test = settings.confirm_runs, claim_test(claim)
 
     def enough(runs: int) -> bool:
         return test.could_convict(runs, settings.significance)
 
-    n = settings.confirm_runs
     if enough(n):
         return
     most = next((runs for runs in (n << k for k in range(31)) if runs <= 10**9 and enough(runs)), None)
