@@ -1,13 +1,14 @@
-"""`check`: one mechanism, one claim, one result."""
+"""`check`: one mechanism, one claim, one result; and what sweeps and replays share with it."""
 
 from __future__ import annotations
 
 import bisect
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Unpack
 
-from refutedp.api.progress import reporting
 from refutedp.detector.detect import detect, tell_other_adjacency
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
@@ -17,7 +18,7 @@ from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import describe
-from refutedp.model.settings import Options, Settings, settings_from
+from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
 
@@ -77,6 +78,23 @@ def check(
         if adjacency is None and pairs is None and inputs is None and result.verdict is Verdict.VIOLATION:
             return tell_other_adjacency(result, request, report)
         return result
+
+
+@contextmanager
+def reporting(progress: Callable[[Progress], None] | bool | None) -> Iterator[Callable[[Progress], None]]:
+    """What to call with each `Progress`: the caller's function, a bar on a terminal, or nothing."""
+    if callable(progress):
+        yield progress
+    elif progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda _: None
+    else:
+        from refutedp.api.progress import PATIENCE, Bar
+
+        bar = Bar(patience=0.0 if progress else PATIENCE)
+        try:
+            yield bar.update
+        finally:
+            bar.close()
 
 
 def agreed_claim(claim: Any, epsilon: Any) -> Claim:

@@ -1,11 +1,9 @@
-"""Progress: a live bar on a terminal, plain lines in a log, silence elsewhere unless the caller listens."""
+"""Progress: a live bar on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from refutedp.model.settings import Progress
@@ -14,21 +12,6 @@ PATIENCE = 2.0
 """Seconds before a bar appears."""
 PAUSE = 10.0
 """Seconds between two lines of a log."""
-
-
-@contextmanager
-def reporting(progress: Callable[[Progress], None] | bool | None) -> Iterator[Callable[[Progress], None]]:
-    """What to call with each `Progress`: the caller's function, a bar on a terminal, or nothing."""
-    if callable(progress):
-        yield progress
-    elif progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda _: None
-    else:
-        bar = Bar(patience=0.0 if progress else PATIENCE)
-        try:
-            yield bar.update
-        finally:
-            bar.close()
 
 
 class Pace:

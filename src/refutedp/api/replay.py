@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from refutedp.api.check import agreed_claim
+from refutedp.api.check import agreed_claim, reporting
 from refutedp.api.load import load_mechanism
-from refutedp.api.progress import reporting
 from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import confirmation_of, named

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from refutedp.api.progress import reporting
+from refutedp.api.check import reporting
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import judge
 from refutedp.detector.cross_examine import Contradicted, cross_examine

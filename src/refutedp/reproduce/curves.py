@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from refutedp.api.progress import reporting
+from refutedp.api.check import reporting
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import Allocation
