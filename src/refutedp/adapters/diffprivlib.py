@@ -6,7 +6,7 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,13 +67,9 @@ def from_diffprivlib(
         raise UsageError(f"{thing!r} is no mechanism, tool or model of diffprivlib: wrap it in a function f(data)")
     if arguments:
         raise UsageError(f"'{next(iter(arguments))}' is for tools only: {kind} was made with its arguments already")
-    stated = Own(
-        claim=own.claim,
-        adjacency=own.adjacency if adjacency is None else adjacency,
-        pairs=(own.pairs if adjacency is None else None) if pairs is None else pairs,
-        notes=own.notes,
-    )
-    return Adapted(run, f"diffprivlib {kind}", stated)
+    if adjacency is not None:  # the library's own pairs are neighbours by its own adjacency
+        own = replace(own, adjacency=adjacency, pairs=None)
+    return Adapted(run, f"diffprivlib {kind}", own if pairs is None else replace(own, pairs=pairs))
 
 
 def _notes(seeded: bool) -> tuple[str, ...]:
@@ -176,20 +172,15 @@ def _tool(
         given = "range" if name.startswith("histogram") else "bounds"
         raise UsageError(f"{name} needs {given}=(low, high), or it reads them from the data and leaks them")
     if records is None:
-        records = (0.0, 1.0) if ends is None else _between(*np.ravel(ends))
+        low, high = (0.0, 1.0) if ends is None else np.ravel(ends).astype(float).tolist()
+        records = (low, high) if ends is None else (low, high, (low + high) / 2)
     claim = _pairs.stated_claim(arguments.get("epsilon", 1.0))
-    run = _Call(tool, dict(arguments), seeded)
-    adjacency: Adjacency
+    adjacency: Adjacency = Replace(tuple(records))
+    pairs = _pairs.replaced_pairs(records, _SIZE)
     if name in _COUNTING:
-        adjacency, pairs = AddRemove(tuple(records)), _pairs.added_pairs(records)
-        pairs = [pair for pair in pairs if pair.d1]
-    else:
-        adjacency, pairs = Replace(tuple(records)), _pairs.replaced_pairs(records, _SIZE)
-    return run, Own(claim, adjacency, pairs, _notes(seeded))
-
-
-def _between(low: float, high: float) -> tuple[float, ...]:
-    return float(low), float(high), (float(low) + float(high)) / 2
+        adjacency = AddRemove(tuple(records))
+        pairs = [pair for pair in _pairs.added_pairs(records) if pair.d1]
+    return _Call(tool, dict(arguments), seeded), Own(claim, adjacency, pairs, _notes(seeded))
 
 
 @dataclass(frozen=True)
@@ -227,8 +218,7 @@ def learned(model: Any) -> dict[str, Any]:
 
 def _model(model: Any, seeded: bool, records: Sequence[Any] | None) -> tuple[Callable[..., Any], Own]:
     seeded = seeded or model.get_params().get("random_state") is not None
-    kind = getattr(model, "_estimator_type", None)
-    supervised = kind in ("classifier", "regressor")
+    supervised = getattr(model, "_estimator_type", None) in ("classifier", "regressor")
     if records is None:
         records = _records(model, supervised)
     pairs = [_with_crowd(records, pair) for pair in _pairs.replaced_pairs(records, 1)]

@@ -150,6 +150,8 @@ def in_a_sentence(result: Result) -> str:
         case Verdict.VIOLATION:
             p_value = p_value_text(evidence.log_p_value)
             return f"{start} If the claim held, chance would show as much with probability at most {p_value}."
+        case Verdict.INCONCLUSIVE if result.vacuous:
+            return f"{start} In nearly every run, {result.vacuous}: nothing was tested."
         case Verdict.INCONCLUSIVE:
             return (
                 f"{start} That is more than chance readily explains, yet not enough for a verdict: give it more runs."

@@ -102,7 +102,6 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
         "p_value": p_value_text(evidence.log_p_value),
         "test": method_words(evidence),
         "examined": " ".join(line.strip() for line in examined(result)).capitalize(),
-        "weighted": weighted,
         "noise": confirmation_of(evidence.candidate).noise_words,
         "ratio": "only on d1" if seen is None else f"{seen:.3g}",
         "rates": facts.rates(evidence),
