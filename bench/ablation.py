@@ -30,7 +30,7 @@ from refutedp.mechanisms import (
     noisy_max_laplace_value,
     svt,
 )
-from refutedp.mechanisms.gaussian_noise import analytic_sigma
+from refutedp.mechanisms.added_noise import analytic_sigma
 
 
 def _set(target: str, value: Any) -> Callable[[], Any]:

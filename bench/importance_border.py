@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from refutedp.detector.plan_importance import ImportancePlan, UnpairedImportancePlan, pilots, unpaired
 from refutedp.events.features.basic import Statistic, Value
 from refutedp.events.predicates import Interval
-from refutedp.mechanisms.gaussian_noise import analytic_sigma
+from refutedp.mechanisms.added_noise import analytic_sigma
 from refutedp.model.claims import ApproxDP, Claim, PureDP, Tangent
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Candidate, Counts, Pair

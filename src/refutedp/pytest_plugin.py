@@ -19,7 +19,7 @@ from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.origin import short_path
-from refutedp.report.facts import own_bound
+from refutedp.report.text import own_bound
 
 PROPERTY = "refutedp"
 SEARCH_SHARE = 5

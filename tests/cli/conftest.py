@@ -53,6 +53,8 @@ FILES = {
 
         spent = Spent()
     """,
+    "half/__init__.py": "import a_module_that_is_not_there\n",
+    "half/release.py": "",
     "pkg/__init__.py": "",
     "pkg/helpers.py": "SCALE = 0.1\n",
     "pkg/release.py": """

@@ -147,6 +147,7 @@ def test_version_and_help(run_here):
         (["leaky.py"], "error: leaky.py names a file but no function: write leaky.py:function"),
         (["nothing.py:f"], "error: nothing.py does not exist"),
         (["no.such.module:f"], "error: there is no module 'no.such.module'"),
+        (["half.release:f"], "half.release cannot be imported: ModuleNotFoundError: No module named 'a_module_that"),
         (["isvt9"], "did you mean the built-in 'isvt4'"),
         (["missing_import.py:f"], "No module named 'a_module_that_is_not_there' (missing_import.py, line 1)"),
         (["syntax.py:f"], "error: syntax.py cannot be imported: SyntaxError: invalid syntax (syntax.py, line 1)"),

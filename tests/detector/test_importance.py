@@ -26,7 +26,7 @@ from refutedp import (
 )
 from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.mechanisms import histogram, noisy_max_laplace_value, svt
-from refutedp.mechanisms.gaussian_noise import analytic_sigma
+from refutedp.mechanisms.added_noise import analytic_sigma
 from refutedp.report.plots import plot_result
 
 CLAIM = ApproxDP(1.0, 1e-5)

@@ -52,6 +52,14 @@ def test_the_report_says_what_the_function_itself_said(violation, tmp_path):
     assert "plain calls of the function" in (tmp_path / "report.html").read_text()
 
 
+def test_where_all_runs_did_the_same_the_report_hints_at_nothing(violation):
+    same = replace(violation, verdict=Verdict.INCONCLUSIVE, vacuous="the output = 0")
+    words = " ".join(parse(report_html(same)).text)
+    assert "Nothing was tested: in nearly every run, the output = 0." in words
+    assert "hint at a violation" not in words
+    assert "more than chance readily explains" not in words
+
+
 def test_every_kind_of_result_has_a_well_formed_report(any_result):
     page = report_html(any_result)
     tags = parse(page)

@@ -1,12 +1,14 @@
-"""Few neighbouring inputs for mechanisms whose runs are slow: those that show most."""
+"""What adapters share: few neighbouring inputs, those that show most, for runs are slow; runs, and claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
+from refutedp.sampling.encode import Raised
 
 MOST = 8
 
@@ -19,11 +21,11 @@ def number_pairs(step: float, low: float | None, high: float | None, *, whole: b
     """
     kind: Callable[[float], Any] = int if whole else float
     starts = [0.0, *([] if low is None else [low]), *([] if high is None else [high - step])]
-    pairs = []
-    for start in starts:
-        if (low is None or start >= low) and (high is None or start + step <= high):
-            pairs.append(Pair(kind(start), kind(start + step), "one step more"))
-    return _distinct(pairs)
+    return _distinct(
+        Pair(kind(start), kind(start + step), "one step more")
+        for start in starts
+        if (low is None or start >= low) and (high is None or start + step <= high)
+    )
 
 
 def vector_pairs(step: float, length: int, *, all_differ: bool, whole: bool = False) -> list[Pair]:
@@ -44,19 +46,15 @@ def added_pairs(records: Sequence[Any]) -> list[Pair]:
     >>> [(pair.d1, pair.d2) for pair in added_pairs([0])]
     [([], [0]), ([0], [0, 0])]
     """
-    first = records[0]
-    bases: tuple[list[Any], ...] = ([], [first], list(records[:3]))
-    pairs = [Pair(list(base), [*base, record], "one record added") for base in bases for record in records[:3]]
-    return _distinct(pairs)
+    bases = ((), records[:1], records[:3])
+    return _distinct(Pair([*base], [*base, record], "one record added") for base in bases for record in records[:3])
 
 
 def replaced_pairs(records: Sequence[Any], size: int) -> list[Pair]:
     """A record among `size` others, all alike, exchanged for each other one."""
-    pairs = []
-    for base in records[:2]:
-        crowd = [base] * size
-        pairs += [Pair(crowd, [record, *crowd[1:]], "one record replaced") for record in records[:4]]
-    return _distinct([pair for pair in pairs if repr(pair.d1) != repr(pair.d2)])
+    crowds = [[base] * size for base in records[:2]]
+    pairs = [Pair(crowd, [record, *crowd[1:]], "one record replaced") for crowd in crowds for record in records[:4]]
+    return _distinct(pair for pair in pairs if repr(pair.d1) != repr(pair.d2))
 
 
 def fitting(pairs: Sequence[Pair], allowed: Callable[[Any], bool], what: str) -> list[Pair]:
@@ -67,9 +65,33 @@ def fitting(pairs: Sequence[Pair], allowed: Callable[[Any], bool], what: str) ->
     return left
 
 
-def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
+def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
     """Without repetitions and mirror images, and not too many."""
     found: dict[frozenset[str], Pair] = {}
     for pair in pairs:
         found.setdefault(frozenset((repr(pair.d1), repr(pair.d2))), pair)
     return list(found.values())[:MOST]
+
+
+def repeat(call: Callable[[], Any], size: int) -> list[Any]:
+    """`size` results; a call that fails gives an output that says so, unless all of them fail.
+
+    >>> repeat(lambda: 3, 2)
+    [3, 3]
+    """
+    results: list[Any] = []
+    failed: list[Exception] = []
+    for _ in range(size):
+        try:
+            results.append(call())
+        except Exception as error:
+            failed.append(error)
+            results.append(Raised(type(error).__name__))
+    if failed and len(failed) == size:
+        raise failed[0]
+    return results
+
+
+def stated_claim(epsilon: float, delta: float = 0.0) -> Claim:
+    """What a library that counts epsilon and delta promises."""
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)

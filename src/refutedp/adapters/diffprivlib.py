@@ -6,16 +6,14 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from refutedp.adapters import _pairs
-from refutedp.adapters._runs import repeat
 from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
-from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
 
@@ -69,17 +67,9 @@ def from_diffprivlib(
         raise UsageError(f"{thing!r} is no mechanism, tool or model of diffprivlib: wrap it in a function f(data)")
     if arguments:
         raise UsageError(f"'{next(iter(arguments))}' is for tools only: {kind} was made with its arguments already")
-    stated = Own(
-        claim=own.claim,
-        adjacency=own.adjacency if adjacency is None else adjacency,
-        pairs=(own.pairs if adjacency is None else None) if pairs is None else pairs,
-        notes=own.notes,
-    )
-    return Adapted(run, f"diffprivlib {kind}", stated)
-
-
-def _claim(epsilon: float, delta: float = 0.0) -> Claim:
-    return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
+    if adjacency is not None:  # the library's own pairs are neighbours by its own adjacency
+        own = replace(own, adjacency=adjacency, pairs=None)
+    return Adapted(run, f"diffprivlib {kind}", own if pairs is None else replace(own, pairs=pairs))
 
 
 def _notes(seeded: bool) -> tuple[str, ...]:
@@ -103,7 +93,7 @@ class _Randomise:
         if self.seeded:
             used._rng = _state(rng)
         value = data[0] if self.wrapped else data
-        return repeat(lambda: used.randomise(value), size)
+        return _pairs.repeat(lambda: used.randomise(value), size)
 
 
 @dataclass(frozen=True)
@@ -114,24 +104,20 @@ class _Select:
     seeded: bool
 
     def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
-        old = self.mechanism
-        used = type(old)(
-            epsilon=old.epsilon, sensitivity=old.sensitivity, utility=list(data), monotonic=old.monotonic
-        )
+        old, same = self.mechanism, ("epsilon", "sensitivity", "monotonic")
+        used = type(old)(utility=list(data), **{name: getattr(old, name) for name in same})
         if self.seeded:
             used._rng = _state(rng)
-        return repeat(lambda: int(used.randomise()), size)
+        return _pairs.repeat(lambda: int(used.randomise()), size)
 
 
 def _mechanism(mechanism: Any, seeded: bool) -> tuple[Callable[..., Any], Own]:
     seeded = seeded or mechanism.random_state is not None
-    claim, notes = _claim(mechanism.epsilon, mechanism.delta), _notes(seeded)
+    claim, notes = _pairs.stated_claim(mechanism.epsilon, mechanism.delta), _notes(seeded)
     name = type(mechanism).__name__
     if name in ("Exponential", "PermuteAndFlip"):
-        adjacency = AllDiffer(mechanism.sensitivity)
-        length = len(mechanism.utility)
-        pairs = _pairs.vector_pairs(mechanism.sensitivity, length, all_differ=True)
-        return _Select(mechanism, seeded), Own(claim, adjacency, pairs, notes)
+        pairs = _pairs.vector_pairs(mechanism.sensitivity, len(mechanism.utility), all_differ=True)
+        return _Select(mechanism, seeded), Own(claim, AllDiffer(mechanism.sensitivity), pairs, notes)
     values = _values(mechanism)
     if values is not None:
         pairs = _pairs.replaced_pairs(values, 1)
@@ -170,7 +156,7 @@ class _Call:
             return self.tool(column.copy(), **self.arguments, **state, accountant=BudgetAccountant())
 
         with _quiet():
-            found = repeat(call, size)
+            found = _pairs.repeat(call, size)
         # A histogram comes with its edges, which are no secret.
         return [one[0] if isinstance(one, tuple) else one for one in found]
 
@@ -186,20 +172,15 @@ def _tool(
         given = "range" if name.startswith("histogram") else "bounds"
         raise UsageError(f"{name} needs {given}=(low, high), or it reads them from the data and leaks them")
     if records is None:
-        records = (0.0, 1.0) if ends is None else _between(*np.ravel(ends))
-    claim = _claim(arguments.get("epsilon", 1.0))
-    run = _Call(tool, dict(arguments), seeded)
-    adjacency: Adjacency
+        low, high = (0.0, 1.0) if ends is None else np.ravel(ends).astype(float).tolist()
+        records = (low, high) if ends is None else (low, high, (low + high) / 2)
+    claim = _pairs.stated_claim(arguments.get("epsilon", 1.0))
+    adjacency: Adjacency = Replace(tuple(records))
+    pairs = _pairs.replaced_pairs(records, _SIZE)
     if name in _COUNTING:
-        adjacency, pairs = AddRemove(tuple(records)), _pairs.added_pairs(records)
-        pairs = [pair for pair in pairs if pair.d1]
-    else:
-        adjacency, pairs = Replace(tuple(records)), _pairs.replaced_pairs(records, _SIZE)
-    return run, Own(claim, adjacency, pairs, _notes(seeded))
-
-
-def _between(low: float, high: float) -> tuple[float, ...]:
-    return float(low), float(high), (float(low) + float(high)) / 2
+        adjacency = AddRemove(tuple(records))
+        pairs = [pair for pair in _pairs.added_pairs(records) if pair.d1]
+    return _Call(tool, dict(arguments), seeded), Own(claim, adjacency, pairs, _notes(seeded))
 
 
 @dataclass(frozen=True)
@@ -222,7 +203,7 @@ class _Fit:
             return learned(model)
 
         with _quiet():
-            return repeat(call, size)
+            return _pairs.repeat(call, size)
 
 
 def learned(model: Any) -> dict[str, Any]:
@@ -237,12 +218,13 @@ def learned(model: Any) -> dict[str, Any]:
 
 def _model(model: Any, seeded: bool, records: Sequence[Any] | None) -> tuple[Callable[..., Any], Own]:
     seeded = seeded or model.get_params().get("random_state") is not None
-    kind = getattr(model, "_estimator_type", None)
-    supervised = kind in ("classifier", "regressor")
+    supervised = getattr(model, "_estimator_type", None) in ("classifier", "regressor")
     if records is None:
         records = _records(model, supervised)
     pairs = [_with_crowd(records, pair) for pair in _pairs.replaced_pairs(records, 1)]
-    own = Own(_claim(model.epsilon), Replace(tuple(map(tuple, records))), pairs[: _pairs.MOST], _notes(seeded))
+    own = Own(
+        _pairs.stated_claim(model.epsilon), Replace(tuple(map(tuple, records))), pairs[: _pairs.MOST], _notes(seeded)
+    )
     return _Fit(model, supervised, seeded), own
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from refutedp.adapters import _pairs
-from refutedp.adapters._runs import repeat
 from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
 from refutedp.model.claims import ZCDP, ApproxDP, Claim, PureDP, RenyiDP
@@ -73,7 +72,7 @@ class _Run:
 
     def __call__(self, data: Any, *, size: int) -> list[Any]:
         value = data[0] if self.wrapped else data
-        return repeat(lambda: self.measurement(value), size)
+        return _pairs.repeat(lambda: self.measurement(value), size)
 
     def __reduce__(self) -> Any:
         try:
@@ -148,15 +147,12 @@ class _Space:
             return _pairs.vector_pairs(self.d_in, length, all_differ=isinstance(adjacency, AllDiffer), whole=whole)
         # A record the domain refuses would take all the others of its data set with it.
         size = 1 if self.wrapped else self.size or LENGTH
-        records = [record for record in self.records if self._takes(record, size)]
+        records = [record for record in self.records if self._member([record] * size)]
         if not records:
             return []
         if isinstance(adjacency, AddRemove):
             return _pairs.added_pairs(records)
         return _pairs.replaced_pairs(records, size)
-
-    def _takes(self, record: Any, size: int) -> bool:
-        return self._member([record] * size)
 
     def _member(self, data: Any) -> bool:
         with warnings.catch_warnings():
@@ -174,9 +170,9 @@ def _claim(measurement: Any, d_in: Any) -> Claim:
         ) from None
     measure = str(measurement.output_measure.type)
     claims: dict[str, Callable[[Any], Claim]] = {
-        "MaxDivergence": lambda epsilon: PureDP(epsilon),
-        "ZeroConcentratedDivergence": lambda rho: ZCDP(rho),
-        "Approximate<MaxDivergence>": lambda both: ApproxDP(*both) if both[1] else PureDP(both[0]),
+        "MaxDivergence": PureDP,
+        "ZeroConcentratedDivergence": ZCDP,
+        "Approximate<MaxDivergence>": lambda both: _pairs.stated_claim(*both),
         "SmoothedMaxDivergence": lambda profile: ApproxDP(profile.epsilon(DELTA), DELTA),
         "RenyiDivergence": lambda curve: RenyiDP(ALPHA, curve(ALPHA)),
     }

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from refutedp.adapters import _pairs
-from refutedp.adapters._runs import repeat
 from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove
-from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
 
 try:
@@ -30,25 +28,19 @@ def from_pydp(algorithm: Any, *, records: Sequence[Any] = (0, 1, 10), pairs: Any
     >>> check(from_pydp(Count(epsilon=1.0, dtype="int")), search_runs=500, confirm_runs=1000).claim
     PureDP(epsilon=1.0)
     """
-    made, make = (algorithm, None) if hasattr(algorithm, "quick_result") else (None, algorithm)
-    if made is None:
-        made = make() if callable(make) else None
-        if not hasattr(made, "quick_result"):
-            raise UsageError(f"algorithm={algorithm!r} is no PyDP algorithm, nor a function that makes one")
+    make = algorithm if callable(algorithm) and not hasattr(algorithm, "quick_result") else None
+    made = algorithm if make is None else make()
+    if not hasattr(made, "quick_result"):
+        raise UsageError(f"algorithm={algorithm!r} is no PyDP algorithm, nor a function that makes one")
     kind = float if "float" in str(getattr(made, "dtype", "")) else int
     typed = tuple(kind(record) for record in records)
     own = Own(
-        claim=_claim(made),
+        claim=_pairs.stated_claim(made.epsilon, float(getattr(made, "delta", 0.0) or 0.0)),
         adjacency=AddRemove(typed),
         pairs=_pairs.added_pairs(typed) if pairs is None else pairs,
         notes=(OWN_RANDOMNESS,),
     )
     return Adapted(_QuickResult(made, make), f"PyDP {type(made).__name__}", own)
-
-
-def _claim(algorithm: Any) -> Claim:
-    delta = float(getattr(algorithm, "delta", 0.0) or 0.0)
-    return ApproxDP(algorithm.epsilon, delta) if delta else PureDP(algorithm.epsilon)
 
 
 @dataclass
@@ -59,7 +51,7 @@ class _QuickResult:
     make: Callable[[], Any] | None
 
     def __call__(self, data: Any, *, size: int) -> list[Any]:
-        return repeat(lambda: self.algorithm.quick_result(list(data)), size)
+        return _pairs.repeat(lambda: self.algorithm.quick_result(list(data)), size)
 
     def __reduce__(self) -> Any:
         if self.make is None:

@@ -41,13 +41,8 @@ def assert_private(mechanism: Any, claim: Claim | None = None, **keywords: Unpac
     result = check(mechanism, claim, **keywords)
     replay = _check_command(result) if watcher is None else watcher.record(result)
     if result.verdict is Verdict.VIOLATION:
-        raise PrivacyViolation(failure_text(result, replay), result)
+        raise PrivacyViolation(str(result) if replay is None else f"{result}\nReplay: {replay}", result)
     return result
-
-
-def failure_text(result: Result, replay: str | None) -> str:
-    """The counterexample as text, and how to see it again."""
-    return str(result) if replay is None else f"{result}\nReplay: {replay}"
 
 
 def _check_command(result: Result) -> str | None:

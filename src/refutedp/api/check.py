@@ -1,13 +1,14 @@
-"""`check`: one mechanism, one claim, one result."""
+"""`check`: one mechanism, one claim, one result; and what sweeps and replays share with it."""
 
 from __future__ import annotations
 
 import bisect
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Unpack
 
-from refutedp.api.progress import reporting
 from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
@@ -17,7 +18,7 @@ from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.mechanism import describe
-from refutedp.model.settings import Options, Settings, settings_from
+from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
 
@@ -67,7 +68,7 @@ def check(
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
     pairs = own_pairs if inputs is None else pairs
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
-    agreed = _claim(claim, epsilon)
+    agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
         request = Request(
@@ -79,7 +80,25 @@ def check(
         return tell_other_epsilon(result, request, report)
 
 
-def _claim(claim: Any, epsilon: Any) -> Claim:
+@contextmanager
+def reporting(progress: Callable[[Progress], None] | bool | None) -> Iterator[Callable[[Progress], None]]:
+    """What to call with each `Progress`: the caller's function, a bar on a terminal, or nothing."""
+    if callable(progress):
+        yield progress
+    elif progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda _: None
+    else:
+        from refutedp.api.progress import PATIENCE, Bar
+
+        bar = Bar(patience=0.0 if progress else PATIENCE)
+        try:
+            yield bar.update
+        finally:
+            bar.close()
+
+
+def agreed_claim(claim: Any, epsilon: Any) -> Claim:
+    """The claim, for which `epsilon` may be short; what is no claim, or two, gets a sentence."""
     if claim is None and epsilon is None:
         raise UsageError("no claim was given: say what the mechanism promises, such as epsilon=0.5")
     if claim is None:
@@ -96,13 +115,11 @@ def _claim(claim: Any, epsilon: Any) -> Claim:
 
 def _require_enough(claim: Claim, settings: Settings) -> None:
     """Refuse a budget that could convict nobody, and name the least that could."""
-
-    test = claim_test(claim)
+    n, test = settings.confirm_runs, claim_test(claim)
 
     def enough(runs: int) -> bool:
         return test.could_convict(runs, settings.significance)
 
-    n = settings.confirm_runs
     if enough(n):
         return
     most = next((runs for runs in (n << k for k in range(31)) if runs <= 10**9 and enough(runs)), None)

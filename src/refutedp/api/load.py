@@ -88,18 +88,13 @@ def _load_module(name: str) -> ModuleType:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        missing = importlib.util.find_spec(name) is None
-    except ModuleNotFoundError:
-        missing = True
-    except (ImportError, ValueError, AttributeError):
-        missing = False
-    except (Exception, SystemExit) as error:  # a parent package runs, and may fail, when its child is looked up
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"there is no module '{name}': check the spelling, or give a file as path/to/file.py:function"
+            ) from None
         raise _failed_import(name, error) from error
-    if missing:
-        raise UsageError(
-            f"there is no module '{name}': check the spelling, or give a file as path/to/file.py:function"
-        )
-    return _import(name, name)
 
 
 def _import(name: str, place: str) -> ModuleType:

@@ -1,11 +1,9 @@
-"""Progress: a live bar on a terminal, plain lines in a log, silence elsewhere unless the caller listens."""
+"""Progress: a live bar on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from refutedp.model.settings import Progress
@@ -14,21 +12,6 @@ PATIENCE = 2.0
 """Seconds before a bar appears."""
 PAUSE = 10.0
 """Seconds between two lines of a log."""
-
-
-@contextmanager
-def reporting(progress: Callable[[Progress], None] | bool | None) -> Iterator[Callable[[Progress], None]]:
-    """What to call with each `Progress`: the caller's function, a bar on a terminal, or nothing."""
-    if callable(progress):
-        yield progress
-    elif progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda _: None
-    else:
-        bar = Bar(patience=0.0 if progress else PATIENCE)
-        try:
-            yield bar.update
-        finally:
-            bar.close()
 
 
 class Pace:
@@ -48,10 +31,8 @@ class Pace:
     def words(self, state: Progress) -> str:
         """The pace of the state's stage, empty while nothing is known."""
         now = self._clock()
-        if state.stage not in self._began:
-            # The first report of a stage comes after its first chunk: count from the end of the stage before.
-            self._began[state.stage] = self._since
-        seconds = now - self._began[state.stage]
+        # The first report of a stage comes after its first chunk: count from the end of the stage before.
+        seconds = now - self._began.setdefault(state.stage, self._since)
         self._since = now
         if seconds <= 0 or state.done <= 0:
             return ""
@@ -94,9 +75,6 @@ class ProgressLines:
         parts = [f"{state.stage}: {100 * state.done / max(state.total, 1):.0f}%", pace, f"best so far: {state.best}"]
         print(", ".join(parts[: 3 if state.best else 2]).rstrip(", "), file=self._stream, flush=True)
 
-    def close(self) -> None:
-        """Nothing is left open."""
-
 
 class Bar:
     """A rich progress bar on the error stream that appears only after some patience, and leaves no trace."""
@@ -119,14 +97,8 @@ class Bar:
             self._open()
         if state.stage not in self._tasks:
             self._tasks[state.stage] = self._bar.add_task(state.stage, total=state.total, best="", pace="")
-        self._bar.update(
-            self._tasks[state.stage],
-            completed=state.done,
-            total=state.total,
-            pace=pace,
-            best=state.best,
-            refresh=True,
-        )
+        told = {"pace": pace, "best": state.best}
+        self._bar.update(self._tasks[state.stage], completed=state.done, total=state.total, refresh=True, **told)
 
     def _open(self) -> None:
         from rich.console import Console

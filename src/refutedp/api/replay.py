@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from refutedp.api.check import agreed_claim, reporting
 from refutedp.api.load import load_mechanism
-from refutedp.api.progress import reporting
 from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import confirmation_of, named
@@ -22,10 +22,10 @@ from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
 from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test, search_rates
-from refutedp.model.claims import Claim, PureDP, Tangent, claim_from_dict
+from refutedp.model.claims import Claim, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism, describe
-from refutedp.model.origin import Origin, origin_of
+from refutedp.model.origin import origin_of
 from refutedp.model.records import Candidate, Counts, Pair
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.model.streams import LOOK_STREAM, PROOF_STREAM, TRIAL_STREAM, child
@@ -58,14 +58,12 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     origin = origin_of(function)
     if mechanism is None and before.origin is not None:
         origin = replace(origin, reference=before.origin.reference)
-    result = _again(
-        describe(function, epsilon_name=settings.epsilon_name),
-        before.evidence.candidate,
-        before.claim,
-        before.adjacency,
-        settings,
-    )
-    return replace(result, notes=(*result.notes, *_changes(before.origin, origin)), origin=origin)
+    described = describe(function, epsilon_name=settings.epsilon_name)
+    result = _again(described, before.evidence.candidate, before.claim, before.adjacency, settings)
+    notes = result.notes
+    if before.origin is not None and before.origin.source and before.origin.sha256 != origin.sha256:
+        notes = (*notes, "The mechanism's source has changed since the result was saved.")
+    return replace(result, notes=notes, origin=origin)
 
 
 def recheck(
@@ -99,24 +97,20 @@ def recheck(
     """
     chosen = settings_from(settings, options, of=recheck)
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
-    agreed = _agreed(claim, epsilon)
+    agreed = agreed_claim(claim_from_dict(claim) if isinstance(claim, Mapping) else claim, epsilon)
     arguments = dict(args or {})
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
-    pair = Pair(d1, d2, "given", arguments)
-    pairs = chosen.paired and chosen.method != "fisher" and claim_test(agreed).takes_pairs
-    name = confirmation or ("paired" if pairs else "allocation")
-    none = Counts(0, 0, 0, 0, both=0 if name == "paired" else None)
-    found = event_from_builtins(event)
-    line = None if tangent is None else Tangent(*tangent)
-    candidate = Candidate(pair, found, named(name, share), 0.0, none, line)
+    name = confirmation or ("paired" if _takes_pairs(agreed, chosen) else "allocation")
+    candidate = Candidate(
+        Pair(d1, d2, "given", arguments),
+        event_from_builtins(event),
+        named(name, share),
+        0.0,
+        Counts(0, 0, 0, 0, both=0 if name == "paired" else None),
+        None if tangent is None else Tangent(*tangent),
+    )
     return _again(described, candidate, agreed, "as given", chosen)
-
-
-def _agreed(claim: Mapping[str, Any] | Claim | None, epsilon: Any) -> Claim:
-    if isinstance(claim, Claim):
-        return claim
-    return PureDP(epsilon) if claim is None else claim_from_dict(claim)
 
 
 def _read(saved: str | os.PathLike[str] | Result) -> tuple[Result, list[Path]]:
@@ -135,12 +129,6 @@ def _reference(result: Result) -> str:
             "replay it from Python with replay(path, mechanism)"
         )
     return result.origin.reference
-
-
-def _changes(before: Origin | None, now: Origin) -> list[str]:
-    if before is None or not before.source or before.sha256 == now.sha256:
-        return []
-    return ["The mechanism's source has changed since the result was saved."]
 
 
 def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: str, settings: Settings) -> Result:
@@ -203,12 +191,14 @@ def _aimed(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Setti
 
 def _as_asked(candidate: Candidate, sampler: Sampler, claim: Claim, settings: Settings) -> Candidate:
     """Paired runs only where the claim, the settings, which may be new ones, and the mechanism allow them."""
-    allowed = settings.paired and settings.method != "fisher" and sampler.shares_noise
-    allowed = allowed and claim_test(claim).takes_pairs
     strategy = confirmation_of(candidate)
-    if allowed or not strategy.needs_pairs:
+    if not strategy.needs_pairs or (sampler.shares_noise and _takes_pairs(claim, settings)):
         return candidate
     return replace(candidate, confirmation=strategy.by_plain_calls())
+
+
+def _takes_pairs(claim: Claim, settings: Settings) -> bool:
+    return settings.paired and settings.method != "fisher" and claim_test(claim).takes_pairs
 
 
 def _try_out(mechanism: Mechanism, pair: Pair, settings: Settings) -> None:

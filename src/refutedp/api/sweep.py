@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from refutedp.api.progress import reporting
+from refutedp.api.check import reporting
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import judge
 from refutedp.detector.cross_examine import Contradicted, cross_examine
@@ -60,26 +60,32 @@ def sweep(
     tests = sorted(positive_number("test epsilon", value) for value in _list("test", test))
     # A curve says nothing of rounding, so it is not looked for.
     searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
+    request = Request(described, PureDP(claims[0]), adjacency, args, pairs, inputs)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-
-        def curves(searched: Settings) -> list[_Curve]:
-            request = Request(described, PureDP(claims[0]), adjacency, args, pairs, inputs)
-            return _curves(request, claims, tests, searched, report)
-
-        notes: tuple[str, ...] = ()
+        distrust: tuple[str, ...] = ()
         try:
-            in_order = curves(searched)
+            curves = _curves(request, claims, tests, searched, report)
         except Contradicted as trouble:
-            in_order, notes = curves(replace(searched, lift=False)), (distrust_note(trouble),)
+            curves = _curves(request, claims, tests, replace(searched, lift=False), report)
+            distrust = (distrust_note(trouble),)
     return Sweep(
         described.name,
         str(adjacency),
-        tuple(point for curve in in_order for point in curve.points),
-        tuple(curve.effort for curve in in_order),
+        tuple(point for curve in curves for point in curve.points),
+        tuple(curve.effort for curve in curves),
         chosen,
-        tuple(dict.fromkeys([*(note for curve in in_order for note in curve.notes), *notes])),
+        tuple(dict.fromkeys([*(note for curve in curves for note in curve.notes), *distrust])),
         origin_of(described.function),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The points of one claimed epsilon."""
+
+    points: tuple[Point, ...]
+    effort: Effort
+    notes: tuple[str, ...]
 
 
 def _curves(
@@ -93,9 +99,8 @@ def _curves(
     curves: dict[int, _Curve] = {}
     promising: dict[tuple[Any, ...], frozenset[int]] = {}
     noise: NoiseByStream = {}
-    claims = [PureDP(one) for one in claimed]
-    for place in sorted(range(len(claims)), key=lambda place: -claims[place].epsilon):
-        claim = claims[place]
+    for place in sorted(range(len(claimed)), key=lambda place: -claimed[place]):
+        claim = PureDP(claimed[place])
         prepared = Prepared(replace(request, claim=claim), settings, report)
         inputs_tried = tuple((one.pair.category, one.length) for one in prepared.samplers)
         known = promising.get(inputs_tried, frozenset())
@@ -103,16 +108,7 @@ def _curves(
         found = search(prepared, claim, scorer, settings, report, known, noise)
         promising[inputs_tried] = known | found.promising
         curves[place] = _curve(found, prepared, claim, tests, settings, report)
-    return [curves[place] for place in range(len(claims))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Curve:
-    """The points of one claimed epsilon."""
-
-    points: tuple[Point, ...]
-    effort: Effort
-    notes: tuple[str, ...]
+    return [curves[place] for place in range(len(claimed))]
 
 
 def _curve(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import json
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from refutedp.model.adjacency import (
-    ALL_DIFFER,
-    ONE_DIFFERS,
-    AddRemove,
-    Adjacency,
-    AllDiffer,
-    OneDiffers,
-    Replace,
-)
+from refutedp.api.load import load_mechanism
+from refutedp.detector.result import Result, Sweep
+from refutedp.mechanisms import PAPER
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 
@@ -24,6 +23,9 @@ _RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
 _CONSTANTS = {"nan": math.nan, "inf": math.inf}
 MOST_EPSILONS = 1000
 AdjacencyName: TypeAlias = Literal["all-differ", "one-differs", "add-remove", "replace"]
+MEANT: dict[str, AdjacencyName] = {"all": "all-differ", "one": "one-differs"}
+"""The adjacencies of built-in mechanisms as options."""
+T = TypeVar("T", Result, Sweep)
 
 
 def literal(text: str) -> Any:
@@ -133,9 +135,8 @@ def adjacency(
             raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
         if not odd:
             raise UsageError("--no-odd goes with --adjacency add-remove or replace, where data are records")
-        if name != "one-differs":
-            return ALL_DIFFER if sensitivity is None else AllDiffer(sensitivity)
-        return ONE_DIFFERS if sensitivity is None else OneDiffers(sensitivity)
+        queries = OneDiffers if name == "one-differs" else AllDiffer
+        return queries() if sensitivity is None else queries(sensitivity)
     if sensitivity is not None:
         raise UsageError("--sensitivity goes with --adjacency all-differ or one-differs, where data are queries")
     kind = AddRemove if name == "add-remove" else Replace
@@ -167,3 +168,80 @@ def epsilons(option: str, texts: Sequence[str]) -> list[float]:
                 f"{option} {part!r} must be numbers such as 0.2,0.7 or start:stop:step such as 0.1:2.5:0.1"
             )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A mechanism with the reference that finds it again, and the adjacency it is meant for."""
+
+    function: Any
+    reference: str
+    adjacency: AdjacencyName | None = None
+
+    def remembered(self, what: T) -> T:
+        """The result with the reference as it was typed, so that a replay finds the same function."""
+        if what.origin is None:
+            return what
+        return replace(what, origin=replace(what.origin, reference=self.reference))
+
+
+def one_target(mechanism: str | None, command: str | None) -> Target:
+    """The mechanism that was named, or the command; exactly one of the two."""
+    if mechanism is not None and command is not None:
+        raise UsageError(f"{mechanism!r} and --command {command!r} are two mechanisms: give one of them")
+    if mechanism is None and command is None:
+        raise UsageError('no mechanism was named: write file.py:function, or --command "./program"')
+    return target(f"command:{command}" if mechanism is None else mechanism)
+
+
+def target(reference: str) -> Target:
+    """A file's function, a module's function, or one of the built-in mechanisms by its name alone.
+
+    >>> target("histogram").adjacency
+    'one-differs'
+    """
+    if ":" in reference:
+        return Target(load_mechanism(reference), reference)
+    built_in = {one.name: one for one in PAPER}
+    if reference in built_in:
+        found = built_in[reference]
+        return Target(found.function, f"refutedp.mechanisms:{reference}", MEANT[found.adjacency])
+    if reference.endswith(".py"):
+        raise UsageError(f"{reference} names a file but no function: write {reference}:function")
+    near = difflib.get_close_matches(reference, built_in, n=1)
+    hint = f", or did you mean the built-in '{near[0]}'" if near else ""
+    raise UsageError(
+        f"{reference!r} does not name a mechanism: write file.py:function or package.module:function{hint}"
+    )
+
+
+def inputs(text: str | None) -> Any:
+    """What `check` takes as `inputs`, or None when the option is not given.
+
+    A JSON file holds a list of records, or a list of such lists. `file.py:function` names a function without
+    parameters that returns the inputs: arrays, frames, or a Hypothesis strategy.
+    """
+    if text is None:
+        return None
+    if text.endswith(".json"):
+        return _from_json(Path(text))
+    if ":" not in text:
+        raise UsageError(f"--inputs {text!r} must be a JSON file, or file.py:function for a function that makes them")
+    try:
+        return load_mechanism(text)()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"--inputs {text!r} raised {type(error).__name__}: {error}") from error
+
+
+def _from_json(path: Path) -> Any:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--inputs {path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"--inputs {path} is no JSON: {error}") from None
+    if not isinstance(data, list):
+        raise UsageError(f"--inputs {path} must hold a list of records, or a list of such lists")
+    return data

@@ -1,31 +1,40 @@
-"""What every command shares: errors as one sentence, progress, interrupts, and saying things."""
+"""What commands share: errors as one sentence, progress, interrupts, and where results go."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from refutedp.api.progress import Bar, ProgressLines
-from refutedp.cli.entry import INTERRUPTED
-from refutedp.detector.result import Verdict
-from refutedp.model.errors import RefuteDPError
+from refutedp.api.saved.files import require_writable
+from refutedp.api.saved.to_json import dumps
+from refutedp.cli import INTERRUPTED
+from refutedp.detector.notes import p_value_text
+from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.settings import Progress
 
 EXIT_CODES = {Verdict.NOT_FOUND: 0, Verdict.VIOLATION: 1, Verdict.INCONCLUSIVE: 3}
 BAD_USE = 2
+PLOT_KINDS = (".svg", ".png", ".pdf")
+STDOUT = "-"
+_COLOURS = {Verdict.VIOLATION: "red", Verdict.INCONCLUSIVE: "yellow", Verdict.NOT_FOUND: None}
 
 
 def say(text: str, *, error: bool = False, colour: str | None = None) -> None:
     """Print, in colour only on a terminal; a reader that has gone is no error."""
     stream = sys.stderr if error else sys.stdout
+    if colour and stream.isatty():
+        text = typer.style(text, fg=colour, bold=True)
     with contextlib.suppress(BrokenPipeError):
-        print(
-            typer.style(text, fg=colour, bold=True) if colour and stream.isatty() else text, file=stream, flush=True
-        )
+        print(text, file=stream, flush=True)
 
 
 class ProgressWatch:
@@ -36,10 +45,9 @@ class ProgressWatch:
         self.best = ""
         self._verbose = verbose and not quiet
         self._shown: Bar | ProgressLines | None = None
-        if sys.stderr.isatty() and not quiet:
-            self._shown = Bar(patience=0.5)
-        elif not quiet:
-            self._shown = ProgressLines(sys.stderr, pause=1.0 if verbose else 10.0)
+        if not quiet:
+            lines = ProgressLines(sys.stderr, pause=1.0 if verbose else 10.0)
+            self._shown = Bar(patience=0.5) if sys.stderr.isatty() else lines
 
     def update(self, state: Progress) -> None:
         """One step further."""
@@ -54,7 +62,7 @@ class ProgressWatch:
 
     def close(self) -> None:
         """Take the bar off the screen."""
-        if self._shown is not None:
+        if isinstance(self._shown, Bar):
             self._shown.close()
 
     def known_so_far(self) -> str:
@@ -76,7 +84,7 @@ def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[ProgressW
         yield watch
     except KeyboardInterrupt:
         watch.close()
-        stop_workers()
+        _stop_workers()
         say(watch.known_so_far(), error=True)
         raise typer.Exit(INTERRUPTED) from None
     except (typer.Exit, BrokenPipeError):
@@ -95,7 +103,7 @@ def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[ProgressW
         watch.close()
 
 
-def stop_workers() -> None:
+def _stop_workers() -> None:
     """End the worker processes of an interrupted check at once, so that none outlives the command."""
     if "joblib" not in sys.modules:
         return
@@ -104,3 +112,75 @@ def stop_workers() -> None:
     executor = getattr(reusable_executor, "_executor", None)
     if executor is not None:
         executor.shutdown(wait=True, kill_workers=True)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files a command was asked to write, checked before any work is spent."""
+
+    json: str | None = None
+    html: Path | None = None
+    plot: Path | None = None
+    pytest: Path | None = None
+
+    def __post_init__(self) -> None:
+        for path in (None if self.json_to_stdout else self.json, self.html, self.plot, self.pytest):
+            if path is not None:
+                require_writable(Path(path))
+        if self.plot is not None and self.plot.suffix.lower() not in PLOT_KINDS:
+            raise UsageError(f"--plot {self.plot} must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
+
+    @property
+    def json_to_stdout(self) -> bool:
+        """Whether the standard output is for JSON alone."""
+        return self.json == STDOUT
+
+    def clean_stdout(self) -> contextlib.AbstractContextManager[object]:
+        """What mechanisms print must not end up in the JSON."""
+        return contextlib.redirect_stdout(sys.stderr) if self.json_to_stdout else contextlib.nullcontext()
+
+    def write(self, what: Result | Sweep, *, quiet: bool) -> None:
+        """Write all of them, and say so."""
+        asked: list[tuple[str | Path | None, Callable[[Any], Any]]] = [(self.json, what.save), (self.plot, what.plot)]
+        if isinstance(what, Result):
+            asked.insert(1, (self.html, what.to_html))
+            if self.pytest is not None and what.counterexample is None:
+                say(f"{self.pytest} was not written: there is no counterexample to turn into a test", error=True)
+            else:
+                asked.append((self.pytest, what.to_pytest))
+        written = []
+        for path, write in asked:
+            if path is not None and path != STDOUT:
+                write(path)
+                written.append(str(path))
+        if self.json_to_stdout:
+            with contextlib.suppress(BrokenPipeError):
+                print(dumps(what).decode(), end="", flush=True)
+        if written and not quiet:
+            say(f"Wrote {', '.join(written)}.", error=True)
+
+
+def finish(result: Result, files: Files, *, quiet: bool) -> None:
+    """Show the result, whole or in one line, write the files, and exit with the verdict's code."""
+    if quiet:
+        say(one_line(result), error=files.json_to_stdout)
+    else:
+        headline, _, rest = str(result).partition("\n")
+        say(headline, error=files.json_to_stdout, colour=_COLOURS[result.verdict])
+        say(rest, error=files.json_to_stdout)
+    files.write(result, quiet=quiet)
+    raise typer.Exit(EXIT_CODES[result.verdict])
+
+
+def one_line(result: Result) -> str:
+    """The verdict in one line, for logs.
+
+    >>> from refutedp import check
+    >>> one_line(check(lambda data, rng: 0, epsilon=1.0, search_runs=100, confirm_runs=100))
+    'inconclusive: <lambda>, 1-differential privacy (every run gave the same output)'
+    """
+    start = f"{result.verdict.value}: {result.mechanism}, {result.claim}"
+    if result.evidence is None:
+        return f"{start} (every run gave the same output)"
+    bound = max(result.evidence.epsilon_lower_bound, 0.0)
+    return f"{start} (p-value {p_value_text(result.evidence.log_p_value)}, real ε ≥ {bound:.3g})"

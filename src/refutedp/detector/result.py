@@ -109,7 +109,7 @@ class Result:
 
     def to_pytest(self, path: str | os.PathLike[str]) -> None:
         """Write a small test that fails while the counterexample holds and passes once it is mended."""
-        from refutedp.report.to_pytest import save_pytest
+        from refutedp.report.python_code import save_pytest
 
         save_pytest(self, path)
 
@@ -120,7 +120,7 @@ class Result:
         return plot_result(self, path)
 
     def _repr_html_(self) -> str:
-        from refutedp.report.notebook import result_html
+        from refutedp.report.html import result_html
 
         return result_html(self)
 
@@ -178,6 +178,6 @@ class Sweep:
         return plot_sweep(self, path)
 
     def _repr_html_(self) -> str:
-        from refutedp.report.notebook import sweep_html
+        from refutedp.report.html import sweep_html
 
         return sweep_html(self)

@@ -37,11 +37,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A mechanism of the paper: its title there, whose adjacency it is meant for, and what it really provides."""
+    """A mechanism: its title (in the paper), the adjacency it is meant for, and what it really provides."""
 
     function: Callable[..., Any]
     title: str
-    adjacency: Literal["all", "one"]
+    adjacency: Literal["all", "one", "add_remove", "replace"]
     correct: bool
     truth: str
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Bin, Profile
-from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tails import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
-from refutedp.model.records import Counts, Evidence
+from refutedp.model.records import Evidence
+from refutedp.report.text import ratio_words
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -40,34 +41,17 @@ class Rate:
 
 
 def rates(evidence: Evidence) -> tuple[Rate, Rate]:
-    """The rates on d1 and d2 with intervals.
-
-    Clopper-Pearson, or about two standard errors of importance-sampled runs.
-    """
+    """The rates on d1 and d2 with intervals: Clopper-Pearson, or about two standard errors of weighted runs."""
     counts, weighted = evidence.counts, evidence.estimates
+    sides = (("d1", counts.x, counts.n_x), ("d2", counts.y, counts.n_y))
     if weighted is None:
-        return rates_of(counts)
+        one, other = (Rate(*side, *clopper_pearson(*side[1:], (1 - INTERVAL) / 2)) for side in sides)
+        return one, other
     one, other = (
-        Rate(name, hits, runs, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
-        for name, hits, runs, rate, error in zip(
-            ("d1", "d2"), (counts.x, counts.y), (counts.n_x, counts.n_y), weighted.rates, weighted.errors, strict=True
-        )
+        Rate(*side, max(rate - 1.96 * error, 0.0), min(rate + 1.96 * error, 1.0), rate)
+        for side, rate, error in zip(sides, weighted.rates, weighted.errors, strict=True)
     )
     return one, other
-
-
-def rates_of(counts: Counts) -> tuple[Rate, Rate]:
-    """The rates on d1 and d2 with Clopper-Pearson intervals.
-
-    >>> one, other = rates_of(Counts(x=5, y=0, n_x=10, n_y=10))
-    >>> round(one.low, 3), round(one.high, 3), other.low, round(other.high, 3)
-    (0.187, 0.813, 0.0, 0.308)
-    """
-    return _rate("d1", counts.x, counts.n_x), _rate("d2", counts.y, counts.n_y)
-
-
-def _rate(name: str, hits: int, runs: int) -> Rate:
-    return Rate(name, hits, runs, *clopper_pearson(hits, runs, (1 - INTERVAL) / 2))
 
 
 def ratio(evidence: Evidence) -> float | None:
@@ -76,24 +60,9 @@ def ratio(evidence: Evidence) -> float | None:
     return one.value / other.value if other.hits else None
 
 
-def own_bound(claim: Claim, evidence: Evidence) -> float:
-    """The certified bound in the claim's own currency, whose letter is `evidence.bound_letter`."""
-    if claim.pure_epsilon is not None or evidence.bound is None:
-        return max(evidence.epsilon_lower_bound, 0.0)
-    return evidence.bound
-
-
 def shares(profile: Profile) -> list[tuple[Bin, float, float]]:
     """Each bar of a profile with its part of the runs on d1 and on d2."""
     return [(one, one.x / max(profile.n_x, 1), one.y / max(profile.n_y, 1)) for one in profile.bins]
-
-
-def p_value_table(sweep: Sweep) -> tuple[list[float], list[tuple[float, list[str]]]]:
-    """The claimed epsilons of a sweep, and for each test epsilon its p-values against them, as text."""
-    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
-    cells = {(point.claimed, point.test): p_value_text(point.evidence.log_p_value) for point in sweep.points}
-    tests = dict.fromkeys(point.test for point in sweep.points)
-    return claimed, [(test, [cells[value, test] for value in claimed]) for test in tests]
 
 
 def p_value_at(evidence: Evidence, epsilon: float) -> float:
@@ -131,15 +100,6 @@ def allowed_words(claim: Claim, rate: float) -> str:
     if claim.pure_epsilon is not None:
         return f"For adjacent inputs, the claim allows at most {ratio_words(claim.pure_epsilon)} times as often."
     return f"At that rate on d2, the claim ({claim}) allows at most {percent(claim.largest(rate))} on d1."
-
-
-def ratio_words(epsilon: float) -> str:
-    """A ratio as a power of e and as a number.
-
-    >>> ratio_words(0.5)
-    'e^0.5 = 1.649'
-    """
-    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
 
 
 def certified_curve(evidence: Evidence, claim: Claim, points: int = 24) -> list[tuple[float, float, float]]:
@@ -190,6 +150,8 @@ def in_a_sentence(result: Result) -> str:
         case Verdict.VIOLATION:
             p_value = p_value_text(evidence.log_p_value)
             return f"{start} If the claim held, chance would show as much with probability at most {p_value}."
+        case Verdict.INCONCLUSIVE if result.vacuous:
+            return f"{start} In nearly every run, {result.vacuous}: nothing was tested."
         case Verdict.INCONCLUSIVE:
             return (
                 f"{start} That is more than chance readily explains, yet not enough for a verdict: give it more runs."

@@ -1,7 +1,8 @@
-"""The HTML report: one file, no scripts, no network, every text escaped by the template engine."""
+"""Results as HTML, every text escaped by the template engine: a report without scripts, or a part of a notebook."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
 import os
@@ -14,15 +15,22 @@ from markupsafe import Markup
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
-from refutedp.detector.result import Result, Verdict
+from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, Pair
 from refutedp.report import facts, figures
-from refutedp.report.pairs import aligned, record_texts
 from refutedp.report.python_code import snippet
-from refutedp.report.source_branches import lines_of
-from refutedp.report.text import examined, headline, method_words
+from refutedp.report.text import (
+    aligned,
+    examined,
+    headline,
+    method_words,
+    own_bound,
+    p_value_table,
+    ratio_words,
+    record_texts,
+)
 
 MOST_ROWS = 60
 """Entries of an input listed one by one; longer inputs show those that differ."""
@@ -31,6 +39,12 @@ VERDICTS = {
     Verdict.INCONCLUSIVE: "Inconclusive",
     Verdict.NOT_FOUND: "No violation found",
 }
+_ROLES = {
+    "branch": (ast.If, ast.IfExp, ast.Match, ast.Try, ast.Assert),
+    "loop": (ast.While, ast.For),
+    "exit": (ast.Break, ast.Continue, ast.Raise, ast.Return),
+}
+"""What a line of a mechanism's source decides, by the statement on it."""
 
 
 def save_html(result: Result, path: str | os.PathLike[str]) -> None:
@@ -83,12 +97,11 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
     curve, curve_rows = (None, []) if epsilon is None or weighted else _curve(result, evidence, epsilon)
     return {
         "allowed": _allowed(claim, evidence),
-        "bound": f"{facts.own_bound(claim, evidence):.3g}",
+        "bound": f"{own_bound(claim, evidence):.3g}",
         "confidence": f"{100 * evidence.confidence:.6g}%",
         "p_value": p_value_text(evidence.log_p_value),
         "test": method_words(evidence),
         "examined": " ".join(line.strip() for line in examined(result)).capitalize(),
-        "weighted": weighted,
         "noise": confirmation_of(evidence.candidate).noise_words,
         "ratio": "only on d1" if seen is None else f"{seen:.3g}",
         "rates": facts.rates(evidence),
@@ -151,7 +164,7 @@ def side_by_side(pair: Pair) -> SideBySide:
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if claim.pure_epsilon is not None:
-        return f"{facts.ratio_words(claim.pure_epsilon)} times d2"
+        return f"{ratio_words(claim.pure_epsilon)} times d2"
     return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
 
 
@@ -160,3 +173,62 @@ def _snippet(result: Result) -> str | None:
         return snippet(result)
     except UsageError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of source; `role` is "branch", "loop", "exit" or empty."""
+
+    number: int
+    text: str
+    role: str
+
+
+def lines_of(source: str, first: int = 1) -> list[Line]:
+    """The source line by line, numbered as in its file, with what each line decides.
+
+    >>> [line.role for line in lines_of("def f(x):\\n    if x:\\n        return 1\\n    return 0")]
+    ['', 'branch', 'exit', 'exit']
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):  # a method's or a lambda's lines need not parse on their own
+        nodes = []
+    roles: dict[int, str] = {}
+    for node in nodes:
+        for role, kinds in _ROLES.items():
+            if isinstance(node, kinds):
+                roles.setdefault(node.lineno, role)
+    return [Line(first + i, text, roles.get(i + 1, "")) for i, text in enumerate(source.splitlines())]
+
+
+def result_html(result: Result) -> str:
+    """The verdict, the rates, a figure and, folded away, the whole text.
+
+    >>> from refutedp import check
+    >>> shown = result_html(check(lambda data, rng: 0, epsilon=1.0, search_runs=100, confirm_runs=100))
+    >>> "nothing was tested" in shown
+    True
+    """
+    profile = None if result.evidence is None else result.profiled().profile
+    return template("notebook.html.j2").render(
+        verdict=VERDICTS[result.verdict],
+        headline=headline(result),
+        sentence=facts.in_a_sentence(result),
+        rates=() if result.evidence is None else facts.rates(result.evidence),
+        percent=facts.percent,
+        figure=Markup(figures.histogram(profile, result.claim)) if profile is not None and profile.bins else None,
+        text=str(result),
+    )
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """The curves and a table of p-values."""
+    claimed, rows = p_value_table(sweep)
+    return template("notebook.html.j2").render(
+        sweep=sweep,
+        claimed=claimed,
+        rows=rows,
+        figure=Markup(figures.sweep_curves(sweep)),
+        text=str(sweep),
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence
 from refutedp.report import facts
-from refutedp.report.drawing import shorten
 from refutedp.report.facts import bound_words, certified_curve, p_value_curve
+from refutedp.report.figures import shorten
 
-KINDS = ("svg", "png", "pdf")
+KINDS: dict[str, Any] = {"svg": {"Date": None}, "png": None, "pdf": {"CreationDate": None}}
+"""The kinds of files, and their metadata: no date, so that the same result gives the same bytes."""
 # Okabe and Ito's palette, with a marker and a dash each, so that a grey print can be read as well.
 SERIES = (
     ("#0072B2", "o", "-"),
@@ -37,9 +38,8 @@ D1, D2, EVENT, BOUND = "#0072B2", "#D55E00", "#F0E442", "#444444"
 LEVEL = 0.05
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    """Only for the figure at hand: a library does not change a program's settings."""
+def style() -> AbstractContextManager[None]:
+    """Settings for the figure at hand only: a library does not change a program's own."""
     settings: dict[str, Any] = {
         "svg.hashsalt": "refutedp",
         "font.size": 10,
@@ -49,8 +49,7 @@ def _style() -> Iterator[None]:
         "axes.spines.right": False,
         "text.parse_math": False,  # names of mechanisms and values are text, whatever dollar signs they hold
     }
-    with mpl.rc_context(settings):  # type: ignore[arg-type, unused-ignore]
-        yield
+    return mpl.rc_context(settings)  # type: ignore[arg-type, unused-ignore]
 
 
 def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -65,7 +64,7 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
     kind = _kind(path)
     if result.evidence is None:
         raise UsageError(f"there is nothing to plot: {result.mechanism}() always gave the same output")
-    with _style():
+    with style():
         figure = Figure(figsize=(9.6, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2)
         profile = result.profiled().profile
@@ -88,22 +87,12 @@ def plot_sweep(sweep: Sweep, path: str | os.PathLike[str] | None = None) -> Figu
     """The paper's figure: p-value against test epsilon, one curve and one dashed line for each claimed epsilon."""
     kind = _kind(path)
     claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
-    with _style():
+    with style():
         figure = Figure(figsize=(5.6, 3.8), layout="constrained")
         axes = figure.subplots()
         for number, value in enumerate(claimed):
-            colour, marker, dash = SERIES[number % len(SERIES)]
-            curve = sweep.curve(value)
-            axes.plot(
-                [point.test for point in curve],
-                [point.p_value for point in curve],
-                color=colour,
-                marker=marker,
-                linestyle=dash,
-                markersize=4,
-                label=f"claimed ε = {value:g}",
-            )
-            axes.axvline(value, color=colour, linewidth=1, linestyle=(0, (2, 2)), alpha=0.8)
+            points = [(point.test, point.p_value) for point in sweep.curve(value)]
+            claimed_curve(axes, number, value, points, markersize=4)
         axes.axhline(LEVEL, color=BOUND, linewidth=0.8, linestyle=":", label=f"p = {LEVEL:g}")
         _p_axes(axes)
         axes.legend(edgecolor="none", framealpha=0.9)
@@ -112,60 +101,62 @@ def plot_sweep(sweep: Sweep, path: str | os.PathLike[str] | None = None) -> Figu
     return figure
 
 
+def claimed_curve(
+    axes: Axes, number: int, claimed: float, points: Sequence[tuple[float, float]], **style: Any
+) -> None:
+    """(test epsilon, p-value) points of one claimed epsilon, which a dashed line marks."""
+    colour, marker, dash = SERIES[number % len(SERIES)]
+    label = f"claimed ε = {claimed:g}"
+    axes.plot(*zip(*points, strict=True), color=colour, marker=marker, linestyle=dash, label=label, **style)
+    axes.axvline(claimed, color=colour, linewidth=1, linestyle=(0, (2, 2)), alpha=0.8)
+
+
 def _histogram(axes: Axes, profile: Profile, claim: Claim) -> None:
-    n_x, n_y = max(profile.n_x, 1), max(profile.n_y, 1)
-    numeric = [(one, one.low, one.high) for one in profile.bins if one.low is not None and one.high is not None]
-    if numeric:
-        widths = sorted(high - low for _, low, high in numeric)
-        typical = widths[len(widths) // 2]
-        edges = [numeric[0][1], *(high for _, _, high in numeric)]
-        scale = [typical / (high - low) for _, low, high in numeric]
-        d1 = [one.x / n_x * s for (one, _, _), s in zip(numeric, scale, strict=True)]
-        d2 = [one.y / n_y * s for (one, _, _), s in zip(numeric, scale, strict=True)]
-        for one, low, high in numeric:
-            if one.inside:
-                axes.axvspan(low, high, color=EVENT, alpha=0.35, linewidth=0)
-        axes.stairs(d2, edges, color=D2, label="d2", linewidth=1.4, fill=True, alpha=0.2)
-        axes.stairs(d2, edges, color=D2, linewidth=1.4)
-        axes.stairs(
-            [claim.largest(one.y / n_y) * s for (one, _, _), s in zip(numeric, scale, strict=True)],
-            edges,
-            color=BOUND,
-            linestyle="--",
-            label=bound_words(claim),
-        )
-        axes.stairs(d1, edges, color=D1, label="d1", linewidth=1.8)
-    else:
-        places = range(len(profile.bins))
-        for place, one in enumerate(profile.bins):
-            if one.inside:
-                axes.axvspan(place - 0.45, place + 0.45, color=EVENT, alpha=0.35, linewidth=0)
-        axes.bar([i - 0.19 for i in places], [one.x / n_x for one in profile.bins], 0.36, color=D1, label="d1")
-        axes.bar(
-            [i + 0.19 for i in places],
-            [one.y / n_y for one in profile.bins],
-            0.36,
-            color=D2,
-            label="d2",
-            hatch="//",
-            alpha=0.7,
-        )
-        most = [claim.largest(one.y / n_y) for one in profile.bins]
-        axes.hlines(
-            most,
-            [i - 0.45 for i in places],
-            [i + 0.45 for i in places],
-            color=BOUND,
-            linestyle="--",
-            label=bound_words(claim),
-        )
-        slanted = len(profile.bins) > 8
-        axes.set_xticks(list(places), [shorten(one.label, 14) for one in profile.bins], rotation=45 if slanted else 0)
-        tops = [max(one.x / n_x, one.y / n_y) for one in profile.bins]
-        axes.set_ylim(0, 1.25 * max(tops, default=1.0))
+    (_numeric if profile.numeric else _categories)(axes, profile, claim)
     axes.set_xlabel(shorten(profile.feature, 48) + " (event shaded)")
     axes.set_ylabel("share of runs")
     axes.legend(edgecolor="none", framealpha=0.9, fontsize=8)
+
+
+def _shade(axes: Axes, low: float, high: float) -> None:
+    axes.axvspan(low, high, color=EVENT, alpha=0.35, linewidth=0)
+
+
+def _numeric(axes: Axes, profile: Profile, claim: Claim) -> None:
+    rows = [
+        (one.low, one.high, one.inside, x, y)
+        for one, x, y in facts.shares(profile)
+        if one.low is not None and one.high is not None
+    ]
+    typical = sorted(high - low for low, high, *_ in rows)[len(rows) // 2]
+    edges = [rows[0][0], *(high for _, high, *_ in rows)]
+    for low, high, inside, *_ in rows:
+        if inside:
+            _shade(axes, low, high)
+    d1, d2, most = (
+        [value * (typical / (high - low)) for (low, high, *_), value in zip(rows, values, strict=True)]
+        for values in ([x for *_, x, _ in rows], [y for *_, y in rows], [claim.largest(y) for *_, y in rows])
+    )
+    axes.stairs(d2, edges, color=D2, label="d2", linewidth=1.4, fill=True, alpha=0.2)
+    axes.stairs(d2, edges, color=D2, linewidth=1.4)
+    axes.stairs(most, edges, color=BOUND, linestyle="--", label=bound_words(claim))
+    axes.stairs(d1, edges, color=D1, label="d1", linewidth=1.8)
+
+
+def _categories(axes: Axes, profile: Profile, claim: Claim) -> None:
+    rows = facts.shares(profile)
+    places = range(len(rows))
+    for place, (one, _, _) in enumerate(rows):
+        if one.inside:
+            _shade(axes, place - 0.45, place + 0.45)
+    d1, d2 = [x for _, x, _ in rows], [y for _, _, y in rows]
+    axes.bar([i - 0.19 for i in places], d1, 0.36, color=D1, label="d1")
+    axes.bar([i + 0.19 for i in places], d2, 0.36, color=D2, label="d2", hatch="//", alpha=0.7)
+    most, left, right = [claim.largest(y) for y in d2], [i - 0.45 for i in places], [i + 0.45 for i in places]
+    axes.hlines(most, left, right, color=BOUND, linestyle="--", label=bound_words(claim))
+    slanted = len(rows) > 8
+    axes.set_xticks(list(places), [shorten(one.label, 14) for one, _, _ in rows], rotation=45 if slanted else 0)
+    axes.set_ylim(0, 1.25 * max([*d1, *d2], default=1.0))
 
 
 def _curve(axes: Axes, evidence: Evidence, claimed: float) -> None:
@@ -229,7 +220,5 @@ def _save(figure: Figure, path: str | os.PathLike[str] | None, kind: str) -> Non
     if path is None:
         return
     buffer = BytesIO()
-    # No date in the file: the same result gives the same bytes.
-    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
+    figure.savefig(buffer, format=kind, dpi=160, metadata=KINDS[kind])
     write_atomically(path, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""A counterexample as Python that can be run: values as literals, the event as data, the mechanism by import."""
+"""A counterexample as Python that can be run, a script or a test: values as literals, the mechanism by import."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.api.saved.files import write_atomically
 from refutedp.api.saved.pandas_values import pandas_literal
 from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
@@ -60,36 +61,30 @@ def literal(value: Any) -> str:
     )
 
 
-def import_lines(result: Result, beside: Path | None = None) -> list[str]:
-    """Lines that bind the name `mechanism`; a file is found from the folder `beside`, when given."""
+def _binding(result: Result, beside: Path | None = None) -> tuple[str, str]:
+    """The line that imports the mechanism, if any, and the one that binds the name `mechanism` to it.
+
+    A file is found from the folder `beside`, when given.
+    """
     reference = None if result.origin is None else result.origin.reference
     if reference is None:
         raise UsageError(
             f"{result.mechanism}() cannot be imported again: define it at the top level of a file or a module first"
         )
     place, _, name = reference.rpartition(":")
-    if reference.startswith("command:"):  # a program, found from the current folder like any command
-        return ["from refutedp import load_mechanism", "", f"mechanism = load_mechanism({reference!r})"]
-    if not place.endswith(".py"):
-        top, dot, rest = name.partition(".")
-        lines = [f"from {place} import {top}"]
-        return [*lines, "", f"mechanism = {top}{dot}{rest}"]
-    if beside is None:
-        return ["from refutedp import load_mechanism", "", f"mechanism = load_mechanism({reference!r})"]
+    program = reference.startswith("command:")  # found from the current folder like any command
+    if not program and not place.endswith(".py"):
+        return f"from {place} import {name.partition('.')[0]}", f"mechanism = {name}"
+    if program or beside is None:
+        return "", f"mechanism = load_mechanism({reference!r})"
     try:
         path = Path(os.path.relpath(Path(place).resolve(), beside.resolve())).as_posix()
     except ValueError:  # another drive
         path = Path(place).resolve().as_posix()
-    return [
-        "from pathlib import Path",
-        "",
-        "from refutedp import load_mechanism",
-        "",
-        f'mechanism = load_mechanism(f"{{Path(__file__).parent / {path!r}}}:{name}")',
-    ]
+    return "", f'mechanism = load_mechanism(f"{{Path(__file__).parent / {path!r}}}:{name}")'
 
 
-def recheck_call(result: Result, indent: str = "") -> str:
+def _recheck_call(result: Result, indent: str = "") -> str:
     """A call of `refutedp.recheck` with all parts written out."""
     evidence = result.evidence
     if evidence is None:
@@ -127,24 +122,51 @@ def imports_of(code: str, lines: Mapping[str, str]) -> list[str]:
     return [line for name, line in lines.items() if re.search(rf"(?<![\w.]){name}\.", code)]
 
 
-def arranged(imports: list[str], call: str) -> list[str]:
-    """The imports of a script in the usual order: standard library, others, then the mechanism."""
-    standard = [*imports_of(call, STANDARD), *[line for line in imports if line.startswith("from pathlib")]]
-    others = [line for line in imports if line.startswith("from ") and line not in standard]
-    rest = [line for line in imports if line and not line.startswith("from ")]
-    third = [*imports_of(call, THIRD_PARTY), *[line for line in others if "refutedp" not in line]]
-    own = [line for line in others if "refutedp" in line]
-    own = [line.replace("import load_mechanism", "import load_mechanism, recheck") for line in own]
-    if not any(line.endswith("recheck") for line in own):
-        own.append("from refutedp import recheck")
-    return [*standard, *([""] if standard else []), *third, *sorted(own), "", *rest]
+def _preamble(imported: str, bound: str, call: str) -> list[str]:
+    """The imports of a script in the usual order: standard library, others, ours; then the mechanism."""
+    standard = imports_of(call, STANDARD) + ["from pathlib import Path"] * ("Path(__file__)" in bound)
+    others = imports_of(call, THIRD_PARTY)
+    own = [f"from refutedp import {'load_mechanism, ' if 'load_mechanism(' in bound else ''}recheck"]
+    if imported:
+        (own if "refutedp" in imported else others).append(imported)
+    return [*standard, *([""] if standard else []), *others, *sorted(own), "", bound]
 
 
 def snippet(result: Result) -> str:
     """A script that tests the counterexample anew, as the report prints it."""
-    call = recheck_call(result)
+    call = _recheck_call(result)
     try:
-        imports = import_lines(result)
+        imported, bound = _binding(result)
     except UsageError:
-        imports = ["mechanism = ...  # the function above"]
-    return "\n".join([*arranged(imports, call), "", f"print({call})", ""])
+        imported, bound = "", "mechanism = ...  # the function above"
+    return "\n".join([*_preamble(imported, bound, call), "", f"print({call})", ""])
+
+
+def save_pytest(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write a test that fails while the leak is there; a result without a counterexample is refused."""
+    if result.counterexample is None:
+        raise UsageError(f"there is no counterexample to write a test for: the verdict is '{result.verdict.value}'")
+    binding = _binding(result, beside=Path(path).parent)
+    call = _recheck_call(result, indent="    ")
+    name = re.sub(r"\W+", "_", result.mechanism).strip("_").lower() or "mechanism"
+    lines = [
+        f'"""A counterexample found by RefuteDP: {_one_line(result.mechanism)} does not satisfy {result.claim}.',
+        "",
+        "The test runs the mechanism afresh. It fails while the leak is there, and passes once it is mended.",
+        '"""',
+        "",
+        *_preamble(*binding, call),
+        "",
+        "",
+        f"def test_{name}_does_not_leak():",
+        f"    # The event: {_one_line(result.counterexample.event.words())}.",
+        f"    result = {call}",
+        '    assert result.verdict.value != "violation", f"\\n{result}"',
+        "",
+    ]
+    write_atomically(path, "\n".join(lines))
+
+
+def _one_line(words: str) -> str:
+    """Words that cannot end the docstring or the comment they stand in."""
+    return " ".join(words.split()).replace("\\", "\\\\").replace('"""', "'''")

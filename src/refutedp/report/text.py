@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.model.claims import Claim
+from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
-from refutedp.report.facts import own_bound, p_value_table, ratio_words
-from refutedp.report.pairs import pair_lines
+
+MOST_ROWS = 12
+"""Rows of a table in a text; of longer tables, those that differ are shown."""
+WIDEST = 30
+"""Letters of a cell."""
 
 
 def explain(result: Result) -> str:
@@ -122,6 +130,22 @@ def _certified(claim: Claim, evidence: Evidence) -> str:
     return f"claimed: {claim}; real {letter} ≥ {bound:.3g}{claim.where} with {confidence} confidence"
 
 
+def own_bound(claim: Claim, evidence: Evidence) -> float:
+    """The certified bound in the claim's own currency, whose letter is `evidence.bound_letter`."""
+    if claim.pure_epsilon is not None or evidence.bound is None:
+        return max(evidence.epsilon_lower_bound, 0.0)
+    return evidence.bound
+
+
+def ratio_words(epsilon: float) -> str:
+    """A ratio as a power of e and as a number.
+
+    >>> ratio_words(0.5)
+    'e^0.5 = 1.649'
+    """
+    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
+
+
 def _ratio(evidence: Evidence) -> str:
     p1, p2 = evidence.rates
     if p2 == 0:
@@ -170,6 +194,14 @@ def _next_step(result: Result) -> str:
             return "This is no proof of privacy. Next: raise search_runs and confirm_runs, or pass your own pairs."
 
 
+def p_value_table(sweep: Sweep) -> tuple[list[float], list[tuple[float, list[str]]]]:
+    """The claimed epsilons of a sweep, and for each test epsilon its p-values against them, as text."""
+    claimed = list(dict.fromkeys(point.claimed for point in sweep.points))
+    cells = {(point.claimed, point.test): p_value_text(point.evidence.log_p_value) for point in sweep.points}
+    tests = dict.fromkeys(point.test for point in sweep.points)
+    return claimed, [(test, [cells[value, test] for value in claimed]) for test in tests]
+
+
 def explain_sweep(sweep: Sweep) -> str:
     """A table: test epsilons down, one column of p-values for each claimed epsilon."""
     claimed, rows = p_value_table(sweep)
@@ -189,3 +221,118 @@ def explain_sweep(sweep: Sweep) -> str:
         )
     lines += [f"Note: {note}" for note in sweep.notes]
     return "\n".join(lines)
+
+
+def pair_lines(pair: Pair) -> list[str]:
+    """The inputs below each other, with marks where they differ."""
+    one, other = (container_of(data) for data in (pair.d1, pair.d2))
+    if one is not None and one is other and (_is_table(one, pair.d1) or _is_table(one, pair.d2)):
+        tables = [*_table(one, "d1", pair.d1, pair.d2), *_table(one, "d2", pair.d2, pair.d1)]
+        return [*tables, f"  ({pair.category})"]
+    first, second = record_texts(pair.d1), record_texts(pair.d2)
+    if first is None or second is None:
+        return [f"  d1 = {pair.d1!r}", f"  d2 = {pair.d2!r}", f"  ({pair.category})"]
+    cells = aligned(first, second)
+    extra = abs(len(first) - len(second))
+    note = f"({pair.category})" if not extra else f"({pair.category}; one input is {extra} longer)"
+    widths = [max(len(a or ""), len(b or "")) for a, b in cells]
+    rows = [f"  {name} = [{_row([cell[i] for cell in cells], widths)}]" for i, name in enumerate(("d1", "d2"))]
+    kept = len(cells)
+    while kept and None in cells[kept - 1]:  # what one input has more at its end needs no mark
+        kept -= 1
+    marks = [("^" if a != b else "").rjust(w) for (a, b), w in list(zip(cells, widths, strict=True))[:kept]]
+    return [*rows, f"        {'  '.join(marks)}   {note}".rstrip()]
+
+
+def aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    """Records by position, or, where one input has more, with gaps in the other so that equal ones face each other.
+
+    >>> aligned(["a", "b", "c"], ["a", "c"])
+    [('a', 'a'), ('b', None), ('c', 'c')]
+    """
+    if len(one) == len(other):
+        return list(zip(one, other, strict=True))
+    cells: list[tuple[str | None, str | None]] = []
+    for _, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        left: list[str | None] = [*one[a:b], *[None] * ((d - c) - (b - a))]
+        right: list[str | None] = [*other[c:d], *[None] * ((b - a) - (d - c))]
+        cells += zip(left, right, strict=True)
+    return cells
+
+
+def record_texts(data: Any) -> list[str] | None:
+    """Each record as text, parts named where the data set names them; None for what has no records.
+
+    >>> record_texts([1, "a"])
+    ['1', "'a'"]
+    """
+    container = container_of(data)
+    if container is None:
+        items = list(data) if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) else None
+        return None if items is None else [repr(item) for item in items]
+    fields = container.fields(data)
+    if fields is None:
+        return [repr(record) for record in container.records(data)]
+    return [
+        ", ".join(f"{field.name}={value!r}" for field, value in zip(fields, record, strict=True))
+        for record in container.records(data)
+    ]
+
+
+def _row(cells: Sequence[str | None], widths: Sequence[int]) -> str:
+    """Cells with commas between those that are there; a gap is left blank, a last one away."""
+    last = max((i for i, cell in enumerate(cells) if cell is not None), default=-1)
+    text = ""
+    for i, (cell, width) in enumerate(zip(cells[: last + 1], widths, strict=False)):
+        comma = ", " if i < last else ""
+        text += " " * (width + len(comma)) if cell is None else cell.rjust(width) + comma
+    return text
+
+
+def _is_table(container: Container, data: Any) -> bool:
+    return container.fields(data) is not None or getattr(data, "ndim", 1) == 2
+
+
+def _table(container: Container, name: str, data: Any, beside: Any) -> list[str]:
+    """One input as a table, a ">" before each row that the other does not have."""
+    records = container.records(data)
+    fields = container.fields(data)
+    types = f"of {data.dtype}" if fields is None else f"({', '.join(f'{f.name} {f.dtype}' for f in fields)})"
+    rows = "1 row" if len(records) == 1 else f"{len(records)} rows"
+    own = _own_rows(container, data, beside)
+    shown = [i for i in range(len(records)) if len(records) <= MOST_ROWS or i in own]
+    cells = [[_cell(value) for value in records[i]] for i in shown]
+    width = data.shape[1] if fields is None else len(fields)
+    header = [str(i) for i in range(width)] if fields is None else [field.name for field in fields]
+    table = [header, *cells] if cells else []
+    widths = [max(len(row[i]) for row in table) for i in range(width)] if table else []
+    marks = ["", *(">" if i in own else "" for i in shown)]
+    lines = [f"  {name} = {container.name} {types}, {rows}"]
+    lines += [
+        f"   {mark:1}  {'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}"
+        for mark, row in zip(marks, table, strict=False)
+    ]
+    hidden = len(records) - len(shown)
+    return [*lines, f"      and {hidden} rows that both inputs have"] if hidden else lines
+
+
+def _own_rows(container: Container, data: Any, beside: Any) -> set[int]:
+    """Positions of the records that the other data set does not have, or has fewer of.
+
+    >>> _own_rows(container_of([]), [1, 2, 2], [1, 2])
+    {2}
+    """
+    rest = Counter(container.key(record) for record in container.records(beside))
+    own = set()
+    for i, record in enumerate(container.records(data)):
+        key = container.key(record)
+        if rest[key] > 0:
+            rest[key] -= 1
+        else:
+            own.add(i)
+    return own
+
+
+def _cell(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from refutedp.api.check import reporting
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import Allocation
@@ -22,7 +22,7 @@ from refutedp.model.claims import PureDP
 from refutedp.model.errors import RefuteDPError
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Candidate, Counts
-from refutedp.model.settings import Progress, Settings
+from refutedp.model.settings import Settings
 from refutedp.reproduce.paper import LEVEL
 from refutedp.reproduce.truth import best_on_pair, worst_case
 from refutedp.sampling.pool.tasks import engine_running
@@ -71,7 +71,7 @@ class Curve(msgspec.Struct, frozen=True):
     events: int
 
 
-def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Progress], None]) -> Curve:
+def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int) -> Curve:
     """Arguments by symbolic execution, one search, fresh runs for our test and again for the paper's."""
     settings = Settings(
         search_runs=plan.search_runs, confirm_runs=plan.confirm_runs, seed=plan.seed, jobs=jobs, progress=False
@@ -79,7 +79,7 @@ def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Pro
     claim = PureDP(plan.claimed)
     adjacency = ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER
     mechanism = describe(built_in.function)
-    with engine_running("local", None):
+    with reporting(False) as report, engine_running("local", None):
         start = time.perf_counter()
         prepared = Prepared(Request(mechanism, claim, adjacency), settings, report)
         prepared_at = time.perf_counter()
@@ -118,8 +118,7 @@ def compute(built_in: BuiltIn, plan: CurvePlan, jobs: int, report: Callable[[Pro
 
 def _papers_p(counts: Counts, epsilon: float) -> float:
     """The paper plots the smaller of its two p-values."""
-    reverse = Counts(counts.y, counts.x, counts.n_y, counts.n_x)
-    return min(fisher.log_p_value(counts, epsilon), fisher.log_p_value(reverse, epsilon))
+    return min(fisher.log_p_value(side, epsilon) for side in (counts, counts.swapped()))
 
 
 def _plain(value: float) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,25 +72,6 @@ VARIANTS: dict[str, SparseVector] = {
 }
 
 
-def _answers(length: int, bound: int | None) -> Iterator[tuple[bool, ...]]:
-    """Every list of booleans that the variant can return."""
-    for answer in itertools.product((False, True), repeat=length):
-        if bound is None or sum(answer) < bound:
-            yield answer
-    if bound is not None:
-        for end in range(1, length + 1):
-            for answer in itertools.product((False, True), repeat=end - 1):
-                if sum(answer) == bound - 1:
-                    yield (*answer, True)
-
-
-def _log_chances(answers: _Answers, below: Floats, density: Floats, noise: Floats) -> Floats:
-    """log of the probability of each answer: the chance given the threshold, integrated over the threshold noise."""
-    tiny = 1e-300
-    logs = answers.above @ np.log(np.maximum(1 - below, tiny)) + answers.below @ np.log(np.maximum(below, tiny))
-    return np.log(np.maximum(np.trapezoid(np.exp(logs) * density, noise, axis=1), tiny))
-
-
 @dataclass(frozen=True, slots=True)
 class _Answers:
     """Which queries of each answer are above and which below; neither where the answer has already ended."""
@@ -100,12 +81,23 @@ class _Answers:
 
     @classmethod
     def of(cls, length: int, bound: int | None) -> _Answers:
-        listed = list(_answers(length, bound))
+        """Every list of booleans that a variant can return, which ends at the `bound`-th answer above, if any."""
+        whole = itertools.product((False, True), repeat=length)
+        listed = [answer for answer in whole if bound is None or sum(answer) < bound]
+        for end in range(1, length + 1) if bound is not None else ():
+            starts = itertools.product((False, True), repeat=end - 1)
+            listed += [(*start, True) for start in starts if sum(start) + 1 == bound]
         above, below = np.zeros((2, len(listed), length))
         for row, answer in enumerate(listed):
             above[row, : len(answer)] = answer
             below[row, : len(answer)] = np.logical_not(answer)
         return cls(above, below)
+
+    def log_chances(self, below: Floats, density: Floats, noise: Floats) -> Floats:
+        """log of the probability of each answer: the chance given the threshold, integrated over its noise."""
+        tiny = 1e-300
+        logs = self.above @ np.log(np.maximum(1 - below, tiny)) + self.below @ np.log(np.maximum(below, tiny))
+        return np.log(np.maximum(np.trapezoid(np.exp(logs) * density, noise, axis=1), tiny))
 
 
 def sparse_vector(
@@ -122,7 +114,7 @@ def sparse_vector(
     below = [laplace_cdf(threshold + noise - np.asarray(d, dtype=np.float64)[:, None], inner) for d in (d1, d2)]
     if variant.values:
         return _sup_with_values(d1, d2, answers, below, density, noise, threshold, inner)
-    first, second = (_log_chances(answers, side, density, noise) for side in below)
+    first, second = (answers.log_chances(side, density, noise) for side in below)
     return float(np.max(np.abs(first - second)))
 
 
@@ -173,21 +165,6 @@ def _best_density_ratio(one: float, other: float, scale: float, lowest: Floats) 
     return np.where(lowest <= one, (other - one) / scale, here)
 
 
-def noisy_max(epsilon: float, d1: Sequence[float], d2: Sequence[float], distribution: str) -> float:
-    """The supremum of |log(P1/P2)| over the winners on one pair."""
-    first, second = (wins(d, 2 / epsilon, distribution) for d in (d1, d2))
-    return float(np.max(np.abs(np.log(first) - np.log(second))))
-
-
-def max_value(epsilon: float, d1: Sequence[float], d2: Sequence[float], distribution: str) -> float:
-    """The supremum over sets of values of the largest noisy query."""
-    if distribution == "exponential":
-        return math.inf if max(d1) != max(d2) else math.nan
-    gaps = [a - b for a, b in zip(d1, d2, strict=True)]
-    # Far below all queries every factor of the distribution function has its full ratio.
-    return max(abs(sum(gaps)), max(abs(gap) for gap in gaps)) * epsilon / 2
-
-
 def best_on_pair(
     name: str, epsilon: float, d1: Sequence[float], d2: Sequence[float], arguments: Mapping[str, Any]
 ) -> float:
@@ -204,9 +181,13 @@ def best_on_pair(
     if name in VARIANTS:
         return sparse_vector(name, epsilon, d1, d2, arguments["threshold"], arguments.get("bound", 1))
     distribution = "laplace" if "laplace" in name else "exponential"
-    if name.endswith("_value"):
-        return max_value(epsilon, d1, d2, distribution)
-    return noisy_max(epsilon, d1, d2, distribution)
+    if not name.endswith("_value"):
+        first, second = (wins(d, 2 / epsilon, distribution) for d in (d1, d2))
+        return float(np.max(np.abs(np.log(first) - np.log(second))))
+    if distribution == "exponential":
+        return math.inf if max(d1) != max(d2) else math.nan
+    # Far below all queries every factor of the distribution function has its full ratio.
+    return max(abs(sum(a - b for a, b in zip(d1, d2, strict=True))), gap) * epsilon / 2
 
 
 def worst_case(name: str, epsilon: float, arguments: Mapping[str, Any]) -> float:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.api.saved.libraries import library
 from refutedp.model.datasets.pandas_frames import is_counted
 from refutedp.model.errors import UsageError
 
@@ -33,9 +32,8 @@ def encode_pandas(frame: Any, where: str, encode: Callable[[Any, str], Any]) -> 
     }
 
 
-def decode_pandas(saved: Any, decode: Callable[[Any], Any]) -> Any:
-    """The frame again."""
-    pandas = library("pandas", "pandas DataFrame")
+def decode_pandas(pandas: Any, saved: Any, decode: Callable[[Any], Any]) -> Any:
+    """The frame again, made by the library."""
     columns = [_series(pandas, column, decode) for column in saved["data"]]
     if "index" in saved:
         index = pandas.Index(_series(pandas, saved["index"], decode), name=decode(saved["name"]))

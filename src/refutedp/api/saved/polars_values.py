@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refutedp.api.saved.libraries import library
 from refutedp.model.errors import UsageError
 
 _NUMBERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
@@ -20,28 +19,20 @@ def encode_polars(frame: Any, where: str, encode: Callable[[Any, str], Any]) -> 
         dtype = _dtype(column.dtype, where)
         # Times as numbers of the column's own unit: Python's know no nanoseconds.
         values = column.to_physical() if column.dtype.is_temporal() else column
-        columns.append(
-            {
-                "name": encode(column.name, where),
-                "dtype": dtype,
-                "values": [encode(value, where) for value in values.to_list()],
-            }
-        )
+        plain = [encode(value, where) for value in values.to_list()]
+        columns.append({"name": encode(column.name, where), "dtype": dtype, "values": plain})
     return {"columns": columns, "rows": frame.height}
 
 
-def decode_polars(saved: Any, decode: Callable[[Any], Any]) -> Any:
-    """The frame again."""
-    polars = library("polars", "Polars DataFrame")
+def decode_polars(polars: Any, saved: Any, decode: Callable[[Any], Any]) -> Any:
+    """The frame again, made by the library."""
     columns = []
     for column in saved["columns"]:
         dtype = _to_dtype(polars, column["dtype"])
         values = [decode(value) for value in column["values"]]
         if dtype.is_temporal():
-            made = polars.Series(values, dtype=polars.Int64).cast(
-                polars.Int32 if dtype == polars.Date else polars.Int64
-            )
-            made = made.cast(dtype)
+            days = polars.Int32 if dtype == polars.Date else polars.Int64
+            made = polars.Series(values, dtype=polars.Int64).cast(days).cast(dtype)
         else:
             made = polars.Series(values, dtype=dtype, strict=True)
         columns.append(made.alias(decode(column["name"])))

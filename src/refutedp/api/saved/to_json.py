@@ -14,8 +14,7 @@ import msgspec
 from refutedp.api.saved import layout
 from refutedp.api.saved.files import write_atomically
 from refutedp.api.saved.layout import FORMAT, Header, NonFinite, Saved, SavedResult, SavedSweep
-from refutedp.api.saved.libraries import NeedsLibrary
-from refutedp.api.saved.values import decode, decode_record, encode, encode_record
+from refutedp.api.saved.values import NeedsLibrary, decode, decode_record, encode, encode_record
 from refutedp.api.saved.versions import upgraded
 from refutedp.detector.confirmations import named
 from refutedp.detector.profile import Bin, Profile
@@ -77,11 +76,9 @@ def loads(text: bytes | str) -> Result | Sweep:
         data = upgraded(msgspec.json.decode(text), header.format)
         loaded: Result | Sweep = _loaded(msgspec.convert(data, type=Saved))
         return loaded
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise UsageError(f"is damaged: {error}") from error
     except NeedsLibrary:
         raise
-    except (RefuteDPError, TypeError, ValueError, KeyError) as error:
+    except (msgspec.MsgspecError, RefuteDPError, TypeError, ValueError, KeyError) as error:
         raise UsageError(f"is damaged: {error}") from error
 
 

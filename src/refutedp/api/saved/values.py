@@ -10,13 +10,13 @@ import base64
 import datetime
 import decimal
 import fractions
+import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from refutedp.api.saved.libraries import NeedsLibrary
 from refutedp.api.saved.pandas_values import decode_pandas, encode_pandas
 from refutedp.api.saved.polars_values import decode_polars, encode_polars
 from refutedp.model.datasets.container import is_frame
@@ -24,6 +24,10 @@ from refutedp.model.errors import UsageError
 
 _ARRAY_KINDS = "biufcOUSmM"
 _TIME_KINDS = "mM"
+
+
+class NeedsLibrary(UsageError):
+    """The value is sound, and the library that holds it is not installed."""
 
 
 def encode(value: Any, where: str = "the value") -> Any:
@@ -75,46 +79,18 @@ def decode(saved: Any) -> Any:
     (1, -inf)
     """
     if isinstance(saved, list):
-        return [decode(item) for item in saved]
+        return _items(saved)
     if not isinstance(saved, Mapping):
         return saved
     try:
         ((tag, content),) = saved.items()
-        return _decode_tagged(str(tag), content)
+        if tag not in _DECODERS:
+            raise ValueError(f"unknown tag '{tag}'")
+        return _DECODERS[tag](content)
     except NeedsLibrary:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
         raise UsageError(f"{_short(saved)} is no saved value: {error}") from error
-
-
-def _decode_tagged(tag: str, content: Any) -> Any:
-    match tag:
-        case "float":
-            return float(content)
-        case "int":
-            return int(content)
-        case "str":
-            return base64.b64decode(content).decode("utf-8", "surrogatepass")
-        case "tuple" | "set" | "frozenset":
-            return {"tuple": tuple, "set": set, "frozenset": frozenset}[tag](decode(item) for item in content)
-        case "dict":
-            return {decode(key): decode(item) for key, item in content}
-        case "bytes" | "bytearray":
-            return {"bytes": bytes, "bytearray": bytearray}[tag](base64.b64decode(content))
-        case "complex":
-            return complex(decode(content[0]), decode(content[1]))
-        case "numpy":
-            return _filled([decode(content[1])], _dtype(content[0]))[0]
-        case "array":
-            return _from_array(content)
-        case "pandas":
-            return decode_pandas(content, decode)
-        case "polars":
-            return decode_polars(content, decode)
-        case _ if tag in _BY_TEXT:
-            return _BY_TEXT[tag][2](content)
-        case _:
-            raise ValueError(f"unknown tag '{tag}'")
 
 
 def _text(value: str) -> Any:
@@ -151,7 +127,7 @@ def _array(value: np.ndarray[Any, Any], where: str) -> dict[str, Any]:
 
 def _from_array(content: Any) -> np.ndarray[Any, Any]:
     shape = tuple(int(size) for size in content["shape"])
-    values = [decode(item) for item in content["values"]]
+    values = _items(content["values"])
     if len(values) != math.prod(shape):
         raise ValueError(f"{len(values)} values do not fill an array of shape {shape}")
     return _filled(values, _dtype(content["dtype"])).reshape(shape)
@@ -172,11 +148,40 @@ def _dtype(name: Any) -> np.dtype[Any]:
     return dtype
 
 
+def _items(content: Any) -> list[Any]:
+    return [decode(item) for item in content]
+
+
+def _library(name: str, what: str) -> Any:
+    """The module; without it, half a sentence with the line that installs it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise NeedsLibrary(f'holds a {what}, which needs its library: pip install "refutedp[{name}]"') from None
+
+
 _BY_TEXT: dict[str, tuple[type, Any, Any]] = {
     "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
     "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
     "decimal": (decimal.Decimal, str, decimal.Decimal),
     "fraction": (fractions.Fraction, str, fractions.Fraction),
+}
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": int,
+    "str": lambda content: base64.b64decode(content).decode("utf-8", "surrogatepass"),
+    "tuple": lambda content: tuple(_items(content)),
+    "set": lambda content: set(_items(content)),
+    "frozenset": lambda content: frozenset(_items(content)),
+    "dict": lambda content: {decode(key): decode(item) for key, item in content},
+    "bytes": base64.b64decode,
+    "bytearray": lambda content: bytearray(base64.b64decode(content)),
+    "complex": lambda content: complex(decode(content[0]), decode(content[1])),
+    "numpy": lambda content: _filled([decode(content[1])], _dtype(content[0]))[0],
+    "array": _from_array,
+    "pandas": lambda content: decode_pandas(_library("pandas", "pandas DataFrame"), content, decode),
+    "polars": lambda content: decode_polars(_library("polars", "Polars DataFrame"), content, decode),
+    **{tag: read for tag, (_, _, read) in _BY_TEXT.items()},
 }
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-_SETTINGS = {"twin": "paired", "steer": "importance"}
-_FLAGS = {"twin": "paired", "steer": "importance", "apar": "unpaired"}
-_EVIDENCE = {"steer": "estimates"}
+_RENAMED = (
+    ({"share_d1", "event_in_words"}, {"twin": "paired", "steer": "importance", "apar": "unpaired"}),
+    ({"candidate", "method"}, {"steer": "estimates"}),
+    ({"confirm_runs", "significance"}, {"twin": "paired", "steer": "importance"}),
+)
+"""By the keys that tell a candidate, evidence and settings: how their old names begin, and the present ones."""
 
 
 def upgraded(saved: Any, version: int) -> Any:
@@ -24,28 +27,12 @@ def _from_first(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     value = {key: _from_first(item) for key, item in value.items()}
-    if "share_d1" in value and "event_in_words" in value:
-        return _candidate(value)
-    if "candidate" in value and "method" in value:
-        return _renamed(value, _EVIDENCE)
-    if "confirm_runs" in value and "significance" in value:
-        return _renamed(value, _SETTINGS)
+    names = next((names for keys, names in _RENAMED if keys <= value.keys()), {})
+    value = {next((new for old, new in names.items() if key.startswith(old)), key): value[key] for key in value}
+    if "unpaired" in names.values():
+        paired, importance, unpaired = (value.pop(flag, False) for flag in ("paired", "importance", "unpaired"))
+        if importance:
+            value["confirmation"] = "unpaired importance" if unpaired else "importance"
+        else:
+            value["confirmation"] = "paired" if paired else "allocation"
     return value
-
-
-def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    return {_name(key, names) or key: value for key, value in fields.items()}
-
-
-def _candidate(fields: dict[str, Any]) -> dict[str, Any]:
-    flags = {name: fields[key] for key in fields if (name := _name(key, _FLAGS))}
-    kept = {key: value for key, value in fields.items() if not _name(key, _FLAGS)}
-    if flags.get("importance"):
-        strategy = "unpaired importance" if flags.get("unpaired") else "importance"
-    else:
-        strategy = "paired" if flags.get("paired") else "allocation"
-    return {**kept, "confirmation": strategy}
-
-
-def _name(key: str, names: dict[str, str]) -> str | None:
-    return next((new for old, new in names.items() if key.startswith(old)), None)
