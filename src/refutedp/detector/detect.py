@@ -37,7 +37,7 @@ from refutedp.model.streams import CONFIRM_STREAM, ROUNDING_STREAM, TRY_STREAM
 from refutedp.sampling.sampler import Sampler
 from refutedp.tracing.ledger import Ledger
 
-OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (500, 2_000)
+OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (100, 500)
 """Search and confirmation runs of small checks beside the verdict: lifted ones, or calls."""
 SPRINT_PART = 0.4
 """The part of a time limit, if there is one, after which a sprint ends."""
