@@ -158,7 +158,7 @@ def search(
     outside = [one for one in looked if one.sampler.pair.outside]
     ordinary = [one for one in looked if not one.sampler.pair.outside]
     for among in (ordinary, outside):
-        finalists = _fastest(among, look) if look.for_speed else _finalists(among, look.needed_upper_bound(among))
+        finalists = _fastest(among, look) if look.for_speed else _finalists(among)
         if finalists:
             winner = Rounds(scorer, settings, report).run(finalists)
             candidate = look.candidate(winner.sampler, winner.event, rest + winner.counts.n_x, winner.counts)
@@ -186,11 +186,10 @@ def _ordinary_first(looked: list[_Looked], threshold: float) -> tuple[list[_Look
     return [*ordinary, *outside], ""
 
 
-def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Finalist]:
+def _finalists(looked: Sequence[_Looked]) -> list[Finalist]:
     """Half of the places for the best pairs beyond doubt, half for the most optimistic of the others.
 
-    Events that would not come near the best even if they were the only ones stay behind, and so do those that cannot
-    reach `needed_upper_bound` however many runs they get.
+    Events that would not come near the best even if they were the only ones stay behind.
     """
     places = ROUNDS[0][0]
     if not looked:
@@ -201,11 +200,7 @@ def _finalists(looked: Sequence[_Looked], needed_upper_bound: float) -> list[Fin
     reach = _reach(looked)
     finalists = []
     for one in chosen:
-        near = [
-            scored
-            for scored in one.search.best
-            if scored.optimistic_score >= reach and scored.upper_bound >= needed_upper_bound
-        ]
+        near = [scored for scored in one.search.best if scored.optimistic_score >= reach]
         if near:
             finalists.append(Finalist(one.number, one.sampler, distinct(near)))
     return finalists
@@ -311,14 +306,6 @@ class _Round:
     def for_speed(self) -> bool:
         """Whether the event is wanted that convicts soonest, which scores do not say."""
         return self.settings.goal == "speed" and not self.scorer.scores_speed
-
-    def needed_upper_bound(self, looked: Sequence[_Looked]) -> float:
-        """What the best event will certify in any case; a smaller ratio than that can never do better.
-
-        It will if confirmation has no fewer runs than search.
-        """
-        sure = self.settings.confirm_runs >= self.settings.search_runs
-        return max((one.score for one in looked), default=-math.inf) if sure else -math.inf
 
     def rank(self, one: _Looked) -> float:
         """What makes a pair worth more runs."""

@@ -29,8 +29,6 @@ from refutedp.model.records import Scorer
 _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
-_HARDLY_EVER = 0.001
-"""How often an event is better than its ceiling, at most."""
 OPTIMISTIC = 0.02
 """The level of a bound for one event alone, as confirmation will certify it: chance among many is not paid for."""
 
@@ -40,7 +38,6 @@ class Scored:
     """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
 
     `score` holds for all events at once, `optimistic_score` for this one alone, had it been the only one.
-    `upper_bound` is a bound from above: fresh runs will hardly ever show more.
     """
 
     event: Event
@@ -49,7 +46,6 @@ class Scored:
     swapped: bool
     score: float
     optimistic_score: float
-    upper_bound: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,6 @@ def _best(
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
     score, optimistic_score = scorer.exact(high, low, level[numbers]), scorer.optimistic_score(high, low, OPTIMISTIC)
-    upper_bound = scorer.upper_bound(high, low, _HARDLY_EVER)
     families_of_rows = ends.searchsorted(numbers, side="right")
     return [
         Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)
@@ -141,7 +136,7 @@ def _best(
             rows,
             families_of_rows.tolist(),
             zip(high.tolist(), low.tolist(), strict=True),
-            zip(score.tolist(), optimistic_score.tolist(), upper_bound.tolist(), strict=True),
+            zip(score.tolist(), optimistic_score.tolist(), strict=True),
             strict=True,
         )
     ]

@@ -53,10 +53,6 @@ class RatioScorer:
         bounds[x == 0] = -np.inf
         return bounds
 
-    def upper_bound(self, x: Ints, y: Ints, level: Level) -> Floats:
-        """Clopper-Pearson from above: what bounds log(P2 / P1) from below, with its sign changed."""
-        return -lower_bounds(y, x, level)
-
     def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
         """With paired runs, as if all hits of the side with fewer were in pairs that hit on both."""
         rough = self.rough(x, y, level)
@@ -112,10 +108,6 @@ class LineScorer:
             self._nearest(x[i : i + _AT_ONCE], y[i : i + _AT_ONCE])[1] for i in range(0, max(len(x), 1), _AT_ONCE)
         ]
         return self._scaled(np.concatenate(parts), x, level)
-
-    def upper_bound(self, x: Ints, y: Ints, level: Level) -> Floats:
-        """None: these claims are confirmed in more ways than one, in which events rank differently."""
-        return np.full(len(x), np.inf)
 
     def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
         """As rough."""
