@@ -1,6 +1,5 @@
 """What search chooses: the event whose bound confirmation will certify highest, not the one that looks safest now."""
 
-
 import pytest
 
 from refutedp import check

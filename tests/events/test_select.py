@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from refutedp.events.features.leaks import Magnitude
-from refutedp.events.features.offered import subtle_features
 from refutedp.events.predicates import Both, Equals, Exactly
 from refutedp.events.ranking import _top, search_events
+from refutedp.events.tables import subtle_features
 from refutedp.hypothesis.scoring import RatioScorer
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode

@@ -15,8 +15,7 @@ from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanc
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
 from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots
 from refutedp.detector.plan_unpaired import unpaired
-from refutedp.events.features.leaks import reads_digits
-from refutedp.events.predicates import Interval
+from refutedp.events.predicates import Interval, reads_digits
 from refutedp.hypothesis.betting.weighted import start_weighted
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests import paired

@@ -18,9 +18,9 @@ import numpy as np
 from refutedp.detector.confirmations import Allocation, Paired
 from refutedp.detector.prepare import Prepared
 from refutedp.detector.rounds import ROUNDS, Finalist, Rounds, distinct, pays_here
-from refutedp.events.features.offered import Feature, rounding_features, subtle_features
+from refutedp.events.predicates import Feature, nearly_all
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
-from refutedp.events.sameness import nearly_all
+from refutedp.events.tables import rounding_features, subtle_features
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.scoring import ClaimScorer
 from refutedp.inputs.source import Seen

@@ -15,7 +15,8 @@ from operator import add
 
 import numpy as np
 
-from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
+from refutedp.events.predicates import complexity
+from refutedp.events.ranking import OPTIMISTIC, Scored
 from refutedp.hypothesis.scoring import ClaimScorer
 from refutedp.hypothesis.tests import paired
 from refutedp.model.records import Counts
