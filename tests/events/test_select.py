@@ -9,7 +9,7 @@ from refutedp.events.features.leaks import Magnitude
 from refutedp.events.predicates import Both, Equals, Exactly
 from refutedp.events.ranking import _top, search_events
 from refutedp.events.tables import subtle_features
-from refutedp.hypothesis.scoring import RatioScorer
+from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
 

@@ -9,7 +9,7 @@ from scipy import special
 from refutedp.events.features.basic import Count, Last, Length, Value
 from refutedp.events.numbers import Numbers, NumberTable, _distinct, _rounded, edges_of, repeated_numbers
 from refutedp.events.tables import Sides
-from refutedp.hypothesis.scoring import normal_quantiles
+from refutedp.hypothesis.tests.ratio import normal_quantiles
 from refutedp.sampling.encode import encode
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -8,19 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from refutedp.hypothesis.betting.anytime import SPENT, batches, early_alpha, log_p_any_time, log_p_at_the_end
-from refutedp.hypothesis.betting.counted import (
+from refutedp.hypothesis.betting.anytime import (
+    SPENT,
     LineProcess,
-    Prior,
     RatioProcess,
+    batches,
     bets_for,
+    early_alpha,
     log_mixture,
+    log_p_any_time,
+    log_p_at_the_end,
     lower_bound,
     prior_for,
 )
 from refutedp.hypothesis.certify import Certified
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.tests import allocation
+from refutedp.hypothesis.tests import ratio
 from refutedp.model.claims import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, Tangent
 from refutedp.model.records import Counts
 
@@ -69,7 +72,7 @@ def test_the_e_value_of_a_run_is_at_most_one_on_average_under_the_claim(p2):
 @given(st.integers(0, 40), st.integers(0, 40), st.floats(0.5, 30), st.floats(0.5, 30))
 @settings(max_examples=50, deadline=None)
 def test_the_mixture_is_the_integral_over_the_prior(x, y, a, b):
-    prior = Prior(((0.3, a, b), (0.7, 1.0, 1.0)))
+    prior = ((0.3, a, b), (0.7, 1.0, 1.0))
 
     def density(r):
         return (0.3 * stats.beta.pdf(r, a, b) + 0.7) * r**x * (1 - r) ** y
@@ -153,13 +156,13 @@ def test_borderline_cases_cost_at_most_a_quarter_more():
     for _ in range(200):
         n_x = int(rng.binomial(runs, share))
         counts = Counts(int(rng.binomial(n_x, p1)), int(rng.binomial(runs - n_x, p2)), n_x, runs - n_x, share)
-        fixed += allocation.log_p_value(counts, epsilon) <= math.log(alpha)
+        fixed += ratio.log_p_value(counts, epsilon) <= math.log(alpha)
         search = Counts(int(rng.binomial(10**5, p1)), int(rng.binomial(10**5, p2)), 10**5, 10**5)
         begin = claim_test(PureDP(epsilon)).start(search, share)
         for now in path(begin, p1, p2, share, round(1.25 * runs), rng):
             if now.rejects(early_alpha(alpha)):
                 break
-        early += log_p_at_the_end(now, allocation.log_p_value(now.hits, epsilon)) <= math.log(alpha)
+        early += log_p_at_the_end(now, ratio.log_p_value(now.hits, epsilon)) <= math.log(alpha)
     assert 100 < fixed < 195
     assert early >= fixed
 

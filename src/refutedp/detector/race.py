@@ -21,8 +21,7 @@ from refutedp.detector.rounds import ROUNDS, Finalist, Rounds, distinct, pays_he
 from refutedp.events.predicates import Feature, nearly_all
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
 from refutedp.events.tables import rounding_features, subtle_features
-from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.scoring import ClaimScorer
+from refutedp.hypothesis.claim_test import ClaimScorer, claim_test
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of

@@ -17,8 +17,8 @@ import numpy as np
 
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import OPTIMISTIC, Scored
-from refutedp.hypothesis.scoring import ClaimScorer
-from refutedp.hypothesis.tests import paired
+from refutedp.hypothesis.claim_test import ClaimScorer
+from refutedp.hypothesis.tests import ratio
 from refutedp.model.records import Counts
 from refutedp.model.settings import Progress, Settings
 from refutedp.model.streams import ROUND_STREAM, child
@@ -151,7 +151,7 @@ def _tasks(one: Finalist, runs: int, seeds: np.random.SeedSequence) -> list[Task
 
 def pays_here(counts: Counts, settings: Settings) -> bool:
     """Whether confirmation is to be on paired runs."""
-    return settings.paired and settings.method != "fisher" and paired.pays(counts)
+    return settings.paired and settings.method != "fisher" and ratio.pairing_pays(counts)
 
 
 def _choose(finalists: Sequence[Finalist], all_runs: int) -> Winner:

@@ -1,7 +1,7 @@
 """The paper's test: thin the hits on the x side by e^-epsilon, then Fisher's exact test, averaged over the thinning.
 
 The average is computed exactly, not by Monte Carlo. Each thinned p-value is valid; their average is *not* itself a
-valid p-value (twice an average of p-values is), so verdicts should rest on `allocation`. It is here to reproduce
+valid p-value (twice an average of p-values is), so verdicts should rest on `ratio`. It is here to reproduce
 the paper's figures.
 """
 
@@ -11,11 +11,12 @@ import math
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from refutedp.hypothesis.tails import log_binomial_pmf, log_hypergeometric_pmf, log_hypergeometric_upper
+from refutedp.hypothesis.tests.ratio import log_binomial_pmf, log_ratio_series
 from refutedp.model.records import Counts
 
-Floats: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+Floats: TypeAlias = NDArray[np.float64]
 
 _NEGLIGIBLE = 65.0
 """Terms e^45 times smaller than the largest change nothing; the rest is slack for the estimate that finds them."""
@@ -69,3 +70,43 @@ def _window(counts: Counts, thin: float) -> Floats:
     low = grid[max(inside[0] - 1, 0)]
     high = grid[min(inside[-1] + 1, len(grid) - 1)]
     return np.arange(low, high + 1)
+
+
+def log_hypergeometric_pmf(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
+    """log P(H = k) for the number H of good items in `draws` of `total` items without replacement, elementwise."""
+    from scipy import special
+
+    k, draws = (np.asarray(a, dtype=np.float64) for a in (k, draws))
+    possible = (k >= 0) & (k <= good) & (k <= draws) & (draws - k <= total - good)
+
+    def choose(n: ArrayLike, j: Floats) -> Floats:
+        n, j = np.asarray(n, dtype=np.float64), np.where(possible, j, 0.0)
+        return np.asarray(special.gammaln(n + 1) - special.gammaln(j + 1) - special.gammaln(n - j + 1))
+
+    value = choose(good, k) + choose(total - good, draws - k) - choose(total, draws)
+    return np.where(possible, value, -np.inf)
+
+
+def log_hypergeometric_upper(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
+    """log P(H >= k), elementwise; each element costs a series as long as the distribution is wide."""
+    k, draws = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(draws, dtype=np.float64))
+    low = np.maximum(0, draws + good - total)
+    high = np.minimum(draws, good)
+    out = np.zeros_like(k)
+    out[k > high] = -np.inf
+    inside = (k > low) & (k <= high)
+    upper = inside & (k > draws * good / total)
+    if np.any(upper):
+        ku, du = k[upper], draws[upper]
+        out[upper] = log_hypergeometric_pmf(ku, total, good, du) + log_ratio_series(
+            lambda j: (good - ku - j) * (du - ku - j) / ((ku + j + 1) * (total - good - du + ku + j + 1))
+        )
+    lower = inside & ~upper
+    if np.any(lower):
+        # Below the mean the other tail is the small one: P(H >= k) = 1 - P(H <= k - 1).
+        kl, dl = k[lower] - 1, draws[lower]
+        log_lower = log_hypergeometric_pmf(kl, total, good, dl) + log_ratio_series(
+            lambda j: (kl - j) * (total - good - dl + kl - j) / ((good - kl + j + 1) * (dl - kl + j + 1))
+        )
+        out[lower] = np.log1p(-np.minimum(np.exp(log_lower), 1 - 1e-16))
+    return out
