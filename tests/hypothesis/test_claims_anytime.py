@@ -1,6 +1,7 @@
 """Stopping early: e-processes on the border at the worst moment, their bounds, and what they save."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,16 +11,15 @@ from scipy import integrate, stats
 
 from refutedp.hypothesis.betting.anytime import (
     SPENT,
-    LineProcess,
     RatioProcess,
     batches,
-    bets_for,
     early_alpha,
     log_mixture,
     log_p_any_time,
     log_p_at_the_end,
     lower_bound,
     prior_for,
+    start_line,
 )
 from refutedp.hypothesis.certify import Certified
 from refutedp.hypothesis.claim_test import claim_test
@@ -59,12 +59,13 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(claim, p2):
 def test_the_e_value_of_a_run_is_at_most_one_on_average_under_the_claim(p2):
     """Exactly, for each stake: the mean factor of one run with P1 within the line is at most one."""
     line, share = Tangent(math.e, 0.01), 0.3
-    bets = bets_for(line, 0.4, 0.05, share)
+    bets = start_line(line, 0.4, 0.05, share)
     for p1 in (0.0, 0.5 * (line.slope * p2 + line.intercept), line.slope * p2 + line.intercept):
         chances = [share * p1, share * (1 - p1), (1 - share) * p2, (1 - share) * (1 - p2)]
         runs = [(1, 0, 1, 0), (0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1)]
         mean = sum(
-            chance * math.exp(bets.log_wealth(Counts(*run, share))) for chance, run in zip(chances, runs, strict=True)
+            chance * math.exp(replace(bets, hits=Counts(*run, share)).log_e)
+            for chance, run in zip(chances, runs, strict=True)
         )
         assert mean <= 1 + 1e-9
 
@@ -171,8 +172,8 @@ def test_the_p_values_spend_alpha_once():
     process = RatioProcess(epsilon=0.5, prior=prior_for(1.0, 0.1, 0.5), hits=Counts(0, 0, 0, 0), log_peak=5.0)
     assert log_p_any_time(process) == pytest.approx(-5.0 - math.log(SPENT))
     assert log_p_at_the_end(process, -9.0) == pytest.approx(-9.0 - math.log(1 - SPENT))
-    bets = bets_for(Tangent(2.0, 0.1), 0.5, 0.1, 0.5)
-    assert math.exp(log_p_any_time(LineProcess(bets=bets, hits=Counts(0, 0, 0, 0)))) == 1
+    bets = start_line(Tangent(2.0, 0.1), 0.5, 0.1, 0.5)
+    assert math.exp(log_p_any_time(bets)) == 1
 
 
 @given(st.integers(1, 10**7))

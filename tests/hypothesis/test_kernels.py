@@ -10,8 +10,12 @@ from scipy import stats
 
 from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.hypothesis.tests import fisher, ratio
-from refutedp.hypothesis.tests.fisher import log_hypergeometric_upper
-from refutedp.hypothesis.tests.ratio import can_ever_convict, detectable_epsilon, log_binomial_upper
+from refutedp.hypothesis.tests.ratio import (
+    can_ever_convict,
+    detectable_epsilon,
+    log_binomial_upper,
+    log_hypergeometric_upper,
+)
 from refutedp.model.records import Counts
 
 SIZES = st.integers(1, 60)

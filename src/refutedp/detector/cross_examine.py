@@ -19,8 +19,7 @@ from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import Allocation, confirmation_of
 from refutedp.events.ranking import search_events
 from refutedp.hypothesis.claim_test import RatioScorer
-from refutedp.hypothesis.tests.fisher import log_hypergeometric_upper
-from refutedp.hypothesis.tests.ratio import log_binomial_upper
+from refutedp.hypothesis.tests.ratio import log_binomial_upper, log_hypergeometric_upper
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits

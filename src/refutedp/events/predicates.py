@@ -12,26 +12,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features.basic import (
-    Count,
-    Form,
-    Hamming,
-    Has,
-    Last,
-    Length,
-    Scalar,
-    Statistic,
-    Type,
-    Value,
-    as_floats,
-)
-from refutedp.events.features.leaks import Difference, LastDigit, Magnitude, Residue, Special, Spread
+from refutedp.events.features import basic, leaks
+from refutedp.events.features.basic import Scalar
 from refutedp.model.outputs import Array, Group, Outputs, Path, Shape
 
-Plain: TypeAlias = Value | Last | Length | Type | Form | Has | Count | Statistic | Special
-Involved: TypeAlias = Hamming | Magnitude | LastDigit | Residue | Difference | Spread
+Simple: TypeAlias = basic.Value | basic.Last | basic.Length | basic.Type | basic.Form | basic.Has
+Involved: TypeAlias = (
+    basic.Hamming | leaks.Magnitude | leaks.LastDigit | leaks.Residue | leaks.Difference | leaks.Spread
+)
 """Features that take a moment to understand."""
-Feature: TypeAlias = Plain | Involved
+Feature: TypeAlias = Simple | basic.Count | basic.Statistic | leaks.Special | Involved
 Mask: TypeAlias = NDArray[np.bool_] | bool
 Columns: TypeAlias = dict[Feature, Array | Scalar]
 """Features of one group that were computed before."""
@@ -105,7 +95,7 @@ class Interval(_Event, frozen=True, tag="interval"):
             if column.dtype == np.bool_:
                 return False
             if column.dtype == object:
-                column = as_floats(column)
+                column = basic.as_floats(column)
         if self.low is None:
             if self.high is None:
                 return np.isfinite(column) if isinstance(column, np.ndarray) else True
@@ -243,12 +233,12 @@ def complexity(event: Event) -> int:
 def reads_digits(event: Any) -> bool:
     """Whether an event looks at the last digits of numbers, in whatever it is made of.
 
-    >>> reads_digits(Interval(LastDigit(), None, -50)), reads_digits(Interval(Magnitude(), None, 3))
+    >>> reads_digits(Interval(leaks.LastDigit(), None, -50)), reads_digits(Interval(leaks.Magnitude(), None, 3))
     (True, False)
     """
     if isinstance(event, Both):
         return reads_digits(event.first) or reads_digits(event.second)
-    return isinstance(getattr(event, "of", None), LastDigit)
+    return isinstance(getattr(event, "of", None), leaks.LastDigit)
 
 
 def nearly_all(first: Outputs, second: Outputs) -> str:

@@ -89,11 +89,14 @@ def search_events(
 ) -> Search:
     """The best events for the outputs of one pair of `pairs`.
 
+    `references` are noise-free outputs, and `landmarks` the numbers in the inputs, which a mechanism may let through;
     `subtle` are costly features to look at besides the others, None for all; `least_hits` is the paper's rarity rule;
     at most `keep` events come with the best scores and `optimists` more with the best optimistic scores.
     """
-    looked = subtle_features([*first.groups, *second.groups]) if subtle is None else list(subtle)
-    found = list(families(first, second, references, subtle=looked, landmarks=landmarks))
+    groups = [*first.groups, *second.groups]
+    looked = subtle_features(groups) if subtle is None else list(subtle)
+    features = features_for(groups, references)
+    found = list(_families(first, second, features, looked, np.array(landmarks, dtype=np.float64)))
     chosen = _best(found, scorer, significance / pairs, least_hits, keep, optimists)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]
     events = sum(len(family.x) for family in found)
@@ -203,27 +206,17 @@ class Family:
     build: Callable[[int], Event]
 
 
-def families(
-    first: Outputs,
-    second: Outputs,
-    references: Sequence[tuple[Scalar, ...]] = (),
-    *,
-    subtle: Sequence[Feature] = (),
-    landmarks: Sequence[float] = (),
+def _families(
+    first: Outputs, second: Outputs, features: list[Feature], subtle: list[Feature], landmarks: Floats
 ) -> Iterator[Family]:
-    """Every family for the outputs of one pair.
-
-    `references` are noise-free outputs, `subtle` the costly features to look at besides, and `landmarks` the numbers
-    in the inputs, which a mechanism may let through.
-    """
+    """Every family of these features; `subtle` ones are in no products."""
     groups = [*first.groups, *second.groups]
-    features = list(dict.fromkeys((*features_for(groups, references), *subtle)))
     sides = Sides(first, second)
-    tables = {feature: sides.table(sides.parts(feature)) for feature in features}
+    tables = {feature: sides.table(sides.parts(feature)) for feature in (*features, *subtle)}
     for feature, table in tables.items():
         yield from _of_feature(feature, table)
         if isinstance(feature, Value) and isinstance(table, NumberTable):
-            yield from _equal_to(feature, table, np.array(landmarks, dtype=np.float64))
+            yield from _equal_to(feature, table, landmarks)
     yield from _whole_outputs(first, second)
     if _mixed(groups):
         cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]

@@ -13,20 +13,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features.basic import (
-    NUMBERS,
-    Count,
-    Form,
-    Hamming,
-    Has,
-    Last,
-    Length,
-    Scalar,
-    Statistic,
-    Type,
-    Value,
-    leaf_at,
-)
+from refutedp.events.features import basic
+from refutedp.events.features.basic import NUMBERS, Scalar, leaf_at
 from refutedp.events.features.leaks import Difference, LastDigit, Magnitude, Residue, Special, Spread
 from refutedp.events.numbers import Floats, Hits, Numbers, NumberTable
 from refutedp.events.predicates import Feature, Mask, equal
@@ -62,26 +50,26 @@ def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) 
     several_lengths = len({shape.length for shape in containers}) > 1
     found: list[Feature] = []
     if len({(shape.label, shape.error) for shape in shapes}) > 1:
-        found.append(Type())
+        found.append(basic.Type())
     if several_lengths:
-        found.append(Length())
+        found.append(basic.Length())
     if len({(shape.paths, shape.kinds) for shape in containers}) > 1:
-        found.append(Form())
+        found.append(basic.Form())
     paths = sorted({path for shape in shapes for path in shape.paths}, key=_path_order)
     many = _leaves(shapes) > MANY_LEAVES
-    found += map(Value, paths[: FEW_COORDINATES if many else MOST_COORDINATES])
+    found += map(basic.Value, paths[: FEW_COORDINATES if many else MOST_COORDINATES])
     if several_lengths:
-        found.append(Last())
+        found.append(basic.Last())
     if many:
         return found
     if any(sum(kind in NUMERIC for kind in shape.kinds) > 1 for shape in containers):
-        found += [Statistic("mean"), Statistic("min"), Statistic("max")]
+        found += [basic.Statistic("mean"), basic.Statistic("min"), basic.Statistic("max")]
     further: list[Feature] = []
     if any(len(shape.kinds) > 1 for shape in containers):
-        found += map(Count, _categories(groups))
-        found += [Hamming(reference) for reference in references[:1] if len(reference) > 1]
-        further += [Hamming(reference) for reference in references[1:] if len(reference) > 1]
-    found += map(Has, _keys_that_vary(containers)[:MOST_COORDINATES])
+        found += map(basic.Count, _categories(groups))
+        found += [basic.Hamming(reference) for reference in references[:1] if len(reference) > 1]
+        further += [basic.Hamming(reference) for reference in references[1:] if len(reference) > 1]
+    found += map(basic.Has, _keys_that_vary(containers)[:MOST_COORDINATES])
     found += _special(groups)[:MOST_COORDINATES]
     found += [Residue(m, path) for path in _integers(groups)[:MOST_SUBTLE] for m in MODULI]
     return found + further

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from refutedp.hypothesis import certify
 from refutedp.hypothesis.betting import anytime
-from refutedp.hypothesis.betting.anytime import EProcess, LineProcess, PairedProcess, RatioProcess
+from refutedp.hypothesis.betting.anytime import EProcess, PairedProcess, RatioProcess
 from refutedp.hypothesis.certify import Certified
 from refutedp.hypothesis.tests import fisher, ratio
 from refutedp.hypothesis.tests import line as line_test
@@ -103,7 +103,7 @@ class ClaimTest:
         """The e-process for independent runs, of which `share` go to d1, betting on what search runs showed."""
         p1, p2 = search_rates(search)
         line = self.line(p1, p2, share) if tangent is None else tangent
-        return LineProcess(bets=anytime.bets_for(line, p1, p2, share), hits=Counts(0, 0, 0, 0, share))
+        return anytime.start_line(line, p1, p2, share)
 
     def start_paired(self, search: Counts) -> EProcess[Counts]:
         """The e-process for paired runs."""
@@ -152,17 +152,14 @@ class ClaimTest:
         error, rates, share = 1 - confidence, search_rates(search), process.hits.share
 
         def rejected(weaker: Claim) -> bool:
-            bets = anytime.bets_for(ClaimTest(weaker).line(*rates, share), *rates, share)
-            return bets.log_wealth(process.hits) >= -math.log(error)
+            against = anytime.start_line(ClaimTest(weaker).line(*rates, share), *rates, share)
+            return replace(against, hits=process.hits).log_e >= -math.log(error)
 
         reached = certify.last_rejected(self.claim, rejected) if process.rejects(error) else None
         return certify.bounds_from(certify.region_when_stopped(process.hits, error, rates), self.claim, reached)
 
     def bounds_by_weight(self, process: Any, confidence: float, rates: tuple[float, float]) -> Certified:
-        """What importance-sampled runs certify: the claim's own parameter, by testing ever weaker claims.
-
-        `rates` are what the pilots said.
-        """
+        """What importance-sampled runs certify by testing ever weaker claims, at the `rates` that the pilots said."""
 
         def rejected(weaker: Claim) -> bool:
             return bool(process.log_e_against(ClaimTest(weaker).line(*rates)) >= -math.log(1 - confidence))
@@ -351,10 +348,8 @@ class LineScorer:
 
     def rough(self, x: Ints, y: Ints, level: Level) -> Floats:
         """The normal approximation, with the variance that the tangent allows."""
-        parts = [
-            self._nearest(x[i : i + _AT_ONCE], y[i : i + _AT_ONCE])[1] for i in range(0, max(len(x), 1), _AT_ONCE)
-        ]
-        return self._scaled(np.concatenate(parts), x, level)
+        stretches = [slice(i, i + _AT_ONCE) for i in range(0, max(len(x), 1), _AT_ONCE)]
+        return self._scaled(np.concatenate([self._nearest(x[some], y[some])[1] for some in stretches]), x, level)
 
     def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
         """As rough."""
@@ -387,12 +382,11 @@ class LineScorer:
         top = np.full(len(x), -np.inf)
         n = self.runs
         for number, line in enumerate(self.lines):
-            excess = x / n - line.slope * y / n - line.intercept
             # On the line both rates are estimated together; half a hit keeps the spread positive.
             p2 = (y + 0.5) / n
             p1 = np.minimum(np.maximum(line.slope * p2 + line.intercept, (x + 0.5) / n), 1.0)
             spread = np.sqrt((p1 * (1 - p1) + line.slope**2 * p2 * np.maximum(1 - p2, 0.0)) / n + 1e-300)
-            z = excess / spread
+            z = (x / n - line.slope * y / n - line.intercept) / spread
             better = z > top
             best, top = np.where(better, number, best), np.where(better, z, top)
         return best, top

@@ -232,23 +232,23 @@ def rate_lower_bound(hits: int, runs: int, alpha: float, guess: float) -> float:
     return lower_bound(hits, runs - hits, (near, (0.5, 0.5, 0.5)), alpha)
 
 
-@dataclass(frozen=True, slots=True)
-class Bets:
-    """Stakes with their weights, and the point of the line the payoffs are measured from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineProcess(EProcess[Counts]):
+    """For P1 <= slope P2 + intercept: stakes with their weights on each run; (a, b) is the point of the line."""
 
     line: Tangent
-    share: float
     a: float
     b: float
     stakes: Parts
     weights: Parts
 
-    def log_wealth(self, counts: Counts) -> float:
-        """log of the wealth that one unit has become after these runs."""
+    @property
+    def log_e(self) -> float:
+        """log of the e-value of all runs so far."""
         from scipy import special
 
-        stake = np.array(self.stakes)
-        gain, price = stake / self.share, stake * self.line.slope / (1 - self.share)
+        counts, stake, share = self.hits, np.array(self.stakes), self.hits.share
+        gain, price = stake / share, stake * self.line.slope / (1 - share)
         log_factors = (
             counts.x * np.log1p(gain * (1 - self.a))
             + (counts.n_x - counts.x) * np.log1p(-gain * self.a)
@@ -258,36 +258,22 @@ class Bets:
         return float(special.logsumexp(np.log(self.weights) + log_factors))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineProcess(EProcess[Counts]):
-    """For P1 <= slope P2 + intercept: a mixture of fixed bets on each run.
-
-    >>> process = LineProcess(bets=bets_for(Tangent(math.e, 0.01), 0.3, 0.05, 0.5), hits=Counts(0, 0, 0, 0))
-    >>> process.update(Counts(150, 25, 500, 500)).rejects(0.001)
-    True
-    """
-
-    bets: Bets
-
-    @property
-    def log_e(self) -> float:
-        """log of the e-value of all runs so far."""
-        return self.bets.log_wealth(self.hits)
-
-
-def bets_for(line: Tangent, p1: float, p2: float, share: float) -> Bets:
+def start_line(line: Tangent, p1: float, p2: float, share: float) -> LineProcess:
     """Half the unit on stakes near the best one for rates (p1, p2), half on all sizes.
 
-    >>> bets = bets_for(Tangent(2.0, 0.01), 0.2, 0.05, 0.5)
-    >>> round(bets.a - 2 * bets.b, 6), round(sum(bets.weights), 6)
+    >>> process = start_line(Tangent(2.0, 0.01), 0.2, 0.05, 0.5)
+    >>> round(process.a - 2 * process.b, 6), round(sum(process.weights), 6)
     (0.01, 1.0)
+    >>> start_line(Tangent(math.e, 0.01), 0.3, 0.05, 0.5).update(Counts(150, 25, 500, 500)).rejects(0.001)
+    True
     """
     b = _nearest(line, p1, p2, share)
     a = line.slope * b + line.intercept
     most = _MOST * min(share / a, (1 - share) / (line.slope * (1 - b)))
     best = min(max((p1 - a) * share / (a * (1 - a)), 1e-3 * most), most)
     grid = tuple(float(stake) for stake in most * np.geomspace(1e-4, 1.0, _SIZES))
-    return Bets(line, share, a, b, *_halves(best, _AROUND, most, grid))
+    stakes, weights = _halves(best, _AROUND, most, grid)
+    return LineProcess(line=line, a=a, b=b, stakes=stakes, weights=weights, hits=Counts(0, 0, 0, 0, share))
 
 
 def _halves(best: float, around: Parts, most: float, grid: Parts) -> tuple[Parts, Parts]:

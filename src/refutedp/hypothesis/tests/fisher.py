@@ -11,9 +11,9 @@ import math
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from refutedp.hypothesis.tests.ratio import log_binomial_pmf, log_ratio_series
+from refutedp.hypothesis.tests.ratio import log_binomial_pmf, log_hypergeometric_pmf, log_hypergeometric_upper
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -25,8 +25,6 @@ _NEGLIGIBLE = 65.0
 def log_p_value(counts: Counts, epsilon: float) -> float:
     """log of the expectation of Fisher's p-value over the thinning Binomial(x, e^-epsilon).
 
-    >>> from refutedp.model.records import Counts
-    >>> import math
     >>> round(math.exp(log_p_value(Counts(x=29, y=5, n_x=50, n_y=50), epsilon=1.0)), 4)
     0.1467
     """
@@ -70,43 +68,3 @@ def _window(counts: Counts, thin: float) -> Floats:
     low = grid[max(inside[0] - 1, 0)]
     high = grid[min(inside[-1] + 1, len(grid) - 1)]
     return np.arange(low, high + 1)
-
-
-def log_hypergeometric_pmf(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
-    """log P(H = k) for the number H of good items in `draws` of `total` items without replacement, elementwise."""
-    from scipy import special
-
-    k, draws = (np.asarray(a, dtype=np.float64) for a in (k, draws))
-    possible = (k >= 0) & (k <= good) & (k <= draws) & (draws - k <= total - good)
-
-    def choose(n: ArrayLike, j: Floats) -> Floats:
-        n, j = np.asarray(n, dtype=np.float64), np.where(possible, j, 0.0)
-        return np.asarray(special.gammaln(n + 1) - special.gammaln(j + 1) - special.gammaln(n - j + 1))
-
-    value = choose(good, k) + choose(total - good, draws - k) - choose(total, draws)
-    return np.where(possible, value, -np.inf)
-
-
-def log_hypergeometric_upper(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
-    """log P(H >= k), elementwise; each element costs a series as long as the distribution is wide."""
-    k, draws = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(draws, dtype=np.float64))
-    low = np.maximum(0, draws + good - total)
-    high = np.minimum(draws, good)
-    out = np.zeros_like(k)
-    out[k > high] = -np.inf
-    inside = (k > low) & (k <= high)
-    upper = inside & (k > draws * good / total)
-    if np.any(upper):
-        ku, du = k[upper], draws[upper]
-        out[upper] = log_hypergeometric_pmf(ku, total, good, du) + log_ratio_series(
-            lambda j: (good - ku - j) * (du - ku - j) / ((ku + j + 1) * (total - good - du + ku + j + 1))
-        )
-    lower = inside & ~upper
-    if np.any(lower):
-        # Below the mean the other tail is the small one: P(H >= k) = 1 - P(H <= k - 1).
-        kl, dl = k[lower] - 1, draws[lower]
-        log_lower = log_hypergeometric_pmf(kl, total, good, dl) + log_ratio_series(
-            lambda j: (kl - j) * (total - good - dl + kl - j) / ((good - kl + j + 1) * (dl - kl + j + 1))
-        )
-        out[lower] = np.log1p(-np.minimum(np.exp(log_lower), 1 - 1e-16))
-    return out

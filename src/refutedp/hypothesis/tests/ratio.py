@@ -17,7 +17,7 @@ extreme is a valid p-value. Extreme is a large ratio of the hits, so that probab
 with q(d2 only): on a cell of the interval it is bounded by the two ends, and a block of outcomes by its first. Below
 gamma a bet decides (`Stakes`), whose p-value 1/wealth is valid at any depth and at any moment.
 
-Tails of binomial distributions are logarithms, so that p-values far below 1e-300 keep their size.
+Tails of distributions are logarithms, so that p-values far below 1e-300 keep their size.
 """
 
 from __future__ import annotations
@@ -83,13 +83,53 @@ def log_binomial_upper(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     deep = (out < -650) & (k > 0) & (k <= n) & (p > 0)
     if np.any(deep):
         kd, nd, pd = k[deep], n[deep], p[deep]
-        out[deep] = log_binomial_pmf(kd, nd, pd) + log_ratio_series(
+        out[deep] = log_binomial_pmf(kd, nd, pd) + _log_ratio_series(
             lambda j: (nd - kd - j) / (kd + j + 1) * (pd / (1 - pd))
         )
     return np.asarray(out)
 
 
-def log_ratio_series(ratio: Callable[[int], Floats]) -> Floats:
+def log_hypergeometric_pmf(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
+    """log P(H = k) for the number H of good items in `draws` of `total` items without replacement, elementwise."""
+    from scipy import special
+
+    k, draws = (np.asarray(a, dtype=np.float64) for a in (k, draws))
+    possible = (k >= 0) & (k <= good) & (k <= draws) & (draws - k <= total - good)
+
+    def choose(n: ArrayLike, j: Floats) -> Floats:
+        n, j = np.asarray(n, dtype=np.float64), np.where(possible, j, 0.0)
+        return np.asarray(special.gammaln(n + 1) - special.gammaln(j + 1) - special.gammaln(n - j + 1))
+
+    value = choose(good, k) + choose(total - good, draws - k) - choose(total, draws)
+    return np.where(possible, value, -np.inf)
+
+
+def log_hypergeometric_upper(k: ArrayLike, total: int, good: int, draws: ArrayLike) -> Floats:
+    """log P(H >= k), elementwise; each element costs a series as long as the distribution is wide."""
+    k, draws = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(draws, dtype=np.float64))
+    low = np.maximum(0, draws + good - total)
+    high = np.minimum(draws, good)
+    out = np.zeros_like(k)
+    out[k > high] = -np.inf
+    inside = (k > low) & (k <= high)
+    upper = inside & (k > draws * good / total)
+    if np.any(upper):
+        ku, du = k[upper], draws[upper]
+        out[upper] = log_hypergeometric_pmf(ku, total, good, du) + _log_ratio_series(
+            lambda j: (good - ku - j) * (du - ku - j) / ((ku + j + 1) * (total - good - du + ku + j + 1))
+        )
+    lower = inside & ~upper
+    if np.any(lower):
+        # Below the mean the other tail is the small one: P(H >= k) = 1 - P(H <= k - 1).
+        kl, dl = k[lower] - 1, draws[lower]
+        log_lower = log_hypergeometric_pmf(kl, total, good, dl) + _log_ratio_series(
+            lambda j: (kl - j) * (total - good - dl + kl - j) / ((good - kl + j + 1) * (dl - kl + j + 1))
+        )
+        out[lower] = np.log1p(-np.minimum(np.exp(log_lower), 1 - 1e-16))
+    return out
+
+
+def _log_ratio_series(ratio: Callable[[int], Floats]) -> Floats:
     """log(1 + r0 + r0 r1 + r0 r1 r2 + ...) where r_j = ratio(j) eventually falls below one and to zero."""
     term = np.maximum(np.asarray(ratio(0), dtype=np.float64), 0.0)
     total = 1.0 + term
