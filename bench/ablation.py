@@ -53,11 +53,6 @@ SWITCHES: dict[str, list[Callable[[], Any]]] = {
         _set("refutedp.detector.plan._moved", _unmoved),
         _set("refutedp.detector.plan._further", lambda *_: None),
     ],
-    "upper confidence bounds": [
-        _set(
-            "refutedp.hypothesis.scoring.RatioScorer.upper_bound", lambda _, x, y, level: np.full(np.shape(x), np.inf)
-        )
-    ],
     "common noise": [_set("refutedp.detector.race._Round._common", lambda *_: None)],
     "kept heap": [_set("refutedp.sampling.lifted.lift.keep_freed_memory", lambda: None)],
     "layout by element": [

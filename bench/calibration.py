@@ -19,8 +19,8 @@ from scipy import special, stats
 from bench import border, importance_border
 from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
 from refutedp.hypothesis.betting import anytime
-from refutedp.hypothesis.tails import log_binomial_upper
-from refutedp.hypothesis.tests import fisher, paired
+from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.hypothesis.tests.ratio import log_binomial_upper
 from refutedp.mechanisms import PAPER
 from refutedp.model.records import Counts
 
@@ -103,7 +103,7 @@ def _paired(epsilon: float, rate: float, together: float, simulations: int) -> t
     cells = np.array([p1 - both, rate - both, both])
     # The bets are on a d1 that is in the event alone a fifth too often.
     a, b, c = (round(10**6 * cell) for cell in (1.2 * cells[0], cells[1], cells[2]))
-    stakes = paired.stakes_for(Counts(a + c, b + c, 3 * 10**6, 3 * 10**6, both=c), epsilon)
+    stakes = anytime.stakes_for(Counts(a + c, b + c, 3 * 10**6, 3 * 10**6, both=c), epsilon)
     rng = np.random.default_rng([round(1000 * epsilon), round(1e6 * rate), round(100 * together), 11])
     sizes = np.array(list(anytime.batches(RUNS // 2)))
     found = rng.multinomial(sizes, [*cells, max(0.0, 1 - cells.sum())], (simulations, len(sizes)))
@@ -119,7 +119,7 @@ def _fixed_alarms(cells: NDArray[np.int64], epsilon: float, calm: int = 100) -> 
     alarms = quiet = 0
     for row in np.argsort(-excess / np.sqrt(only_x + only_y + 1.0)).tolist():
         a, b, c = outcomes[row].tolist()
-        alarm = paired.log_p_value(Counts(a + c, b + c, a + b + c, a + b + c, both=c), epsilon) <= math.log(ALPHA)
+        alarm = ratio.log_p_value(Counts(a + c, b + c, a + b + c, a + b + c, both=c), epsilon) <= math.log(ALPHA)
         alarms += int(times[row]) if alarm else 0
         quiet = 0 if alarm else quiet + 1
         if quiet == calm:
@@ -127,7 +127,7 @@ def _fixed_alarms(cells: NDArray[np.int64], epsilon: float, calm: int = 100) -> 
     return alarms
 
 
-def _worst_alarms(totals: NDArray[np.int64], stakes: paired.Stakes, epsilon: float) -> int:
+def _worst_alarms(totals: NDArray[np.int64], stakes: anytime.Stakes, epsilon: float) -> int:
     """In how many simulations the wealth reaches 1/alpha after any batch."""
     stake, theta = np.array(stakes.stakes), math.exp(-epsilon)
     log_factors = np.log1p(np.stack([stake * theta, -stake, -stake * (1 - theta)]))

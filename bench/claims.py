@@ -17,9 +17,9 @@ from scipy.stats import laplace
 from bench.gaussian_gap import divergence
 from refutedp.hypothesis.betting.anytime import batches, early_alpha, log_p_at_the_end
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.scoring import share_for
-from refutedp.hypothesis.tests import allocation
 from refutedp.hypothesis.tests import line as nuisance
+from refutedp.hypothesis.tests import ratio
+from refutedp.hypothesis.tests.line import share_for
 from refutedp.mechanisms import PAPER
 from refutedp.model.claims import ApproxDP, PureDP
 from refutedp.model.records import Counts
@@ -107,8 +107,7 @@ def stopping(simulations: int) -> None:
         n_x = rng.binomial(runs, share, simulations)
         fixed = np.mean(
             [
-                allocation.log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), epsilon)
-                <= math.log(ALPHA)
+                ratio.log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), epsilon) <= math.log(ALPHA)
                 for n, a, b in zip(n_x, rng.binomial(n_x, p1), rng.binomial(runs - n_x, p2), strict=True)
             ]
         )
@@ -128,7 +127,7 @@ def _early(epsilon, p1, p2, share, total, simulations, rng) -> tuple[float, floa
             process = process.update(Counts(x, y, n_x, size - n_x, share))
             if process.rejects(early_alpha(ALPHA)):
                 break
-        fixed = allocation.log_p_value(process.hits, epsilon)
+        fixed = ratio.log_p_value(process.hits, epsilon)
         convicted += log_p_at_the_end(process, fixed) <= math.log(ALPHA)
         used += process.hits.runs
     return convicted / simulations, used / simulations

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refutedp import check
-from refutedp.hypothesis.claim_test import epsilon_lower_bound
+from refutedp.hypothesis.tests.ratio import epsilon_lower_bound
 from refutedp.mechanisms import isvt1, isvt2, isvt3, isvt4, svt
 
 SEEDS = (100, 101, 102)

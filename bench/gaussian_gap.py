@@ -19,7 +19,7 @@ from scipy import optimize, special
 
 from refutedp import ONE_DIFFERS, Verdict, check
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.scoring import share_for
+from refutedp.hypothesis.tests.line import share_for
 from refutedp.mechanisms.added_noise import analytic_sigma
 from refutedp.model.claims import ApproxDP, Claim
 from refutedp.model.records import Counts

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.detector.race import best_share
+from refutedp.hypothesis.tests.ratio import best_share
 from refutedp.reproduce.truth import laplace_cdf
 
 EPSILONS = (0.2, 0.7, 1.5)

@@ -7,7 +7,7 @@ import pytest
 
 from refutedp import ONE_DIFFERS, AddRemove, Settings, UsageError, Verdict, check, sweep
 from refutedp.detector.budget import LEAST_SEARCH, PART, fit, planned_search
-from refutedp.hypothesis.power import can_ever_convict
+from refutedp.hypothesis.tests.ratio import can_ever_convict
 from refutedp.inputs.source import pairs_for
 
 

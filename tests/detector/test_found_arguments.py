@@ -3,7 +3,7 @@
 import pytest
 
 from refutedp import Between, Verdict, check
-from refutedp.hypothesis.tests.allocation import epsilon_lower_bound
+from refutedp.hypothesis.tests.ratio import epsilon_lower_bound
 from refutedp.mechanisms import isvt1, isvt2, isvt3, isvt4, svt
 
 BUDGET = {"search_runs": 30_000, "confirm_runs": 150_000}

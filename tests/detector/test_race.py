@@ -9,7 +9,7 @@ from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Contender, Rou
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
-from refutedp.hypothesis.scoring import RatioScorer
+from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.model.claims import PureDP
 from refutedp.model.settings import Settings
 from refutedp.sampling.plain import PlainSampler

@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from refutedp.events.features.basic import Count, Form, Hamming, Last, Length, Special, Statistic, Type, Value
-from refutedp.events.features.leaks import NO_LAST_DIGIT, LastDigit, Residue
+from refutedp.events.features.basic import Count, Form, Hamming, Last, Length, Statistic, Type, Value
+from refutedp.events.features.leaks import NO_LAST_DIGIT, LastDigit, Residue, Special
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode

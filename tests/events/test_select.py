@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from refutedp.events.features.leaks import Magnitude
-from refutedp.events.features.offered import subtle_features
 from refutedp.events.predicates import Both, Equals, Exactly
-from refutedp.events.ranking import _HARDLY_EVER, _top, search_events
-from refutedp.hypothesis.scoring import RatioScorer
+from refutedp.events.ranking import _top, search_events
+from refutedp.events.tables import subtle_features
+from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
 
@@ -145,17 +145,3 @@ def test_events_with_few_hits_are_scored_exactly_beside_many_of_their_family():
     picked = _top(rough, low, np.array([1000]))
     assert picked.tolist() == [*range(8), *range(600, 608)]
     assert _top(rough[:5], low[:5], np.array([2, 5])).tolist() == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("rates", [(0.03, 0.003), (0.002, 0.0002), (0.0005, 0.0001)])
-def test_ceilings_are_hardly_ever_too_low(rates):
-    # Each fails with probability 0.001 at most, and so do more than 8 of 2000 with probability 0.0002.
-    rng = np.random.default_rng(3)
-    x, y = (rng.binomial(20_000, rate, 2000) for rate in rates)
-    ceilings = RatioScorer().upper_bound(x, y, _HARDLY_EVER)
-    assert np.count_nonzero(ceilings < math.log(rates[0] / rates[1])) <= 8
-    assert (ceilings > RatioScorer().exact(x, y, 0.02)).all()
-
-
-def test_without_hits_on_the_other_side_there_is_no_ceiling():
-    assert RatioScorer().upper_bound(np.array([5]), np.array([0]), 0.001).tolist() == [math.inf]

@@ -6,12 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from refutedp.events.edges import _distinct, _rounded, edges_of, repeated_numbers
 from refutedp.events.features.basic import Count, Last, Length, Value
-from refutedp.events.numbers import Numbers
-from refutedp.events.sides import Sides
-from refutedp.events.tables import NumberTable, signature, tabulate
-from refutedp.hypothesis.scoring import normal_quantiles
+from refutedp.events.numbers import Numbers, NumberTable, _distinct, _rounded, edges_of, repeated_numbers
+from refutedp.events.tables import Sides
+from refutedp.hypothesis.tests.ratio import normal_quantiles
 from refutedp.sampling.encode import encode
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -52,23 +50,24 @@ def mixed(seed, n=500):
     return [[False] * int(rng.integers(0, 4)) + [float(rng.normal())] for _ in range(n)]
 
 
-def test_a_signature_is_known_before_the_numbers_are_sorted():
+def test_a_signature_is_the_size_and_the_ends_of_both_sides():
     sides = Sides(encode(mixed(0)), encode(mixed(1)))
     compared = 0
     for feature in (Last(), *(Value((i,)) for i in range(4))):
         for case, value in ((Length(), 2), (Length(), 3), (Count(False), 1), (Value((0,)), False)):
-            parts = sides.parts(feature, sides.where(case, value))
-            table, early = tabulate(sides, parts, most_values=100), signature(sides, parts)
-            assert early is None or (isinstance(table, NumberTable) and table.signature == early)
-            compared += early is not None
+            table = sides.table(sides.parts(feature, sides.where(case, value)))
+            if isinstance(table, NumberTable):
+                ends = ((len(side), *side.at(np.array([0, len(side) - 1]))) for side in (table.x, table.y))
+                assert table.signature == tuple(part for side in ends for part in side)
+                compared += 1
     assert compared > 5
 
 
-def test_a_signature_waits_for_the_table_where_numbers_are_missing():
+def test_missing_numbers_are_left_out():
     outputs = encode([[1.0, float("nan")], [2.0, 3.0]])
     sides = Sides(outputs, outputs)
-    assert signature(sides, sides.parts(Value((1,)))) is None
-    assert signature(sides, sides.parts(Value((0,)))) == (2, 2, 1.0, 2.0, 1.0, 2.0)
+    assert sides.table(sides.parts(Value((1,)))).signature == (1, 3.0, 3.0, 1, 3.0, 3.0)
+    assert sides.table(sides.parts(Value((0,)))).signature == (2, 1.0, 2.0, 2, 1.0, 2.0)
 
 
 def test_leaves_that_all_rows_share_count_like_any_others():
@@ -77,7 +76,7 @@ def test_leaves_that_all_rows_share_count_like_any_others():
         [True, False, int(k), float(x)] for k, x in zip(rng.integers(0, 2, 300), rng.normal(size=300), strict=True)
     ]
     sides = Sides(encode(outputs), encode(outputs[:10]))
-    shared, varying = (tabulate(sides, sides.parts(Value((i,))), most_values=100) for i in (0, 2))
+    shared, varying = (sides.table(sides.parts(Value((i,)))) for i in (0, 2))
     assert (shared.values, shared.x.tolist(), shared.y.tolist()) == ([True], [300], [10])
     assert varying.values == [0, 1]
     assert varying.x.tolist() == [sum(output[2] == k for output in outputs) for k in (0, 1)]

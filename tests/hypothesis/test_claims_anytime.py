@@ -1,6 +1,7 @@
 """Stopping early: e-processes on the border at the worst moment, their bounds, and what they save."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,19 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from refutedp.hypothesis.betting.anytime import SPENT, batches, early_alpha, log_p_any_time, log_p_at_the_end
-from refutedp.hypothesis.betting.counted import (
-    LineProcess,
-    Prior,
+from refutedp.hypothesis.betting.anytime import (
+    SPENT,
     RatioProcess,
-    bets_for,
+    batches,
+    early_alpha,
     log_mixture,
+    log_p_any_time,
+    log_p_at_the_end,
     lower_bound,
     prior_for,
+    start_line,
 )
 from refutedp.hypothesis.certify import Certified
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.tests import allocation
+from refutedp.hypothesis.tests import ratio
 from refutedp.model.claims import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, Tangent
 from refutedp.model.records import Counts
 
@@ -56,12 +59,13 @@ def test_stopping_at_the_worst_moment_raises_few_false_alarms(claim, p2):
 def test_the_e_value_of_a_run_is_at_most_one_on_average_under_the_claim(p2):
     """Exactly, for each stake: the mean factor of one run with P1 within the line is at most one."""
     line, share = Tangent(math.e, 0.01), 0.3
-    bets = bets_for(line, 0.4, 0.05, share)
+    bets = start_line(line, 0.4, 0.05, share)
     for p1 in (0.0, 0.5 * (line.slope * p2 + line.intercept), line.slope * p2 + line.intercept):
         chances = [share * p1, share * (1 - p1), (1 - share) * p2, (1 - share) * (1 - p2)]
         runs = [(1, 0, 1, 0), (0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1)]
         mean = sum(
-            chance * math.exp(bets.log_wealth(Counts(*run, share))) for chance, run in zip(chances, runs, strict=True)
+            chance * math.exp(replace(bets, hits=Counts(*run, share)).log_e)
+            for chance, run in zip(chances, runs, strict=True)
         )
         assert mean <= 1 + 1e-9
 
@@ -69,7 +73,7 @@ def test_the_e_value_of_a_run_is_at_most_one_on_average_under_the_claim(p2):
 @given(st.integers(0, 40), st.integers(0, 40), st.floats(0.5, 30), st.floats(0.5, 30))
 @settings(max_examples=50, deadline=None)
 def test_the_mixture_is_the_integral_over_the_prior(x, y, a, b):
-    prior = Prior(((0.3, a, b), (0.7, 1.0, 1.0)))
+    prior = ((0.3, a, b), (0.7, 1.0, 1.0))
 
     def density(r):
         return (0.3 * stats.beta.pdf(r, a, b) + 0.7) * r**x * (1 - r) ** y
@@ -153,13 +157,13 @@ def test_borderline_cases_cost_at_most_a_quarter_more():
     for _ in range(200):
         n_x = int(rng.binomial(runs, share))
         counts = Counts(int(rng.binomial(n_x, p1)), int(rng.binomial(runs - n_x, p2)), n_x, runs - n_x, share)
-        fixed += allocation.log_p_value(counts, epsilon) <= math.log(alpha)
+        fixed += ratio.log_p_value(counts, epsilon) <= math.log(alpha)
         search = Counts(int(rng.binomial(10**5, p1)), int(rng.binomial(10**5, p2)), 10**5, 10**5)
         begin = claim_test(PureDP(epsilon)).start(search, share)
         for now in path(begin, p1, p2, share, round(1.25 * runs), rng):
             if now.rejects(early_alpha(alpha)):
                 break
-        early += log_p_at_the_end(now, allocation.log_p_value(now.hits, epsilon)) <= math.log(alpha)
+        early += log_p_at_the_end(now, ratio.log_p_value(now.hits, epsilon)) <= math.log(alpha)
     assert 100 < fixed < 195
     assert early >= fixed
 
@@ -168,8 +172,8 @@ def test_the_p_values_spend_alpha_once():
     process = RatioProcess(epsilon=0.5, prior=prior_for(1.0, 0.1, 0.5), hits=Counts(0, 0, 0, 0), log_peak=5.0)
     assert log_p_any_time(process) == pytest.approx(-5.0 - math.log(SPENT))
     assert log_p_at_the_end(process, -9.0) == pytest.approx(-9.0 - math.log(1 - SPENT))
-    bets = bets_for(Tangent(2.0, 0.1), 0.5, 0.1, 0.5)
-    assert math.exp(log_p_any_time(LineProcess(bets=bets, hits=Counts(0, 0, 0, 0)))) == 1
+    bets = start_line(Tangent(2.0, 0.1), 0.5, 0.1, 0.5)
+    assert math.exp(log_p_any_time(bets)) == 1
 
 
 @given(st.integers(1, 10**7))

@@ -10,9 +10,8 @@ from scipy import stats
 
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.claim_test import claim_test, search_rates
-from refutedp.hypothesis.scoring import share_for, signed_root
 from refutedp.hypothesis.tests import line as nuisance
-from refutedp.hypothesis.tests.likelihood import critical, statistic
+from refutedp.hypothesis.tests.line import critical, share_for, signed_root, statistic
 from refutedp.model.claims import FDP, ZCDP, ApproxDP, GaussianDP, Lines, PureDP, RenyiDP, Tangent
 from refutedp.model.records import Counts
 

@@ -8,10 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from refutedp.hypothesis.power import can_ever_convict, detectable_epsilon
-from refutedp.hypothesis.scoring import RatioScorer
-from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper
-from refutedp.hypothesis.tests import allocation, fisher
+from refutedp.hypothesis.claim_test import RatioScorer
+from refutedp.hypothesis.tests import fisher, ratio
+from refutedp.hypothesis.tests.ratio import (
+    can_ever_convict,
+    detectable_epsilon,
+    log_binomial_upper,
+    log_hypergeometric_upper,
+)
 from refutedp.model.records import Counts
 
 SIZES = st.integers(1, 60)
@@ -30,7 +34,7 @@ def small_counts(draw):
 def test_allocation_p_value_is_the_binomial_tail(counts, epsilon):
     odds = counts.share / (1 - counts.share) * math.exp(epsilon)
     naive = stats.binom.sf(counts.x - 1, counts.x + counts.y, odds / (1 + odds))
-    assert math.exp(allocation.log_p_value(counts, epsilon)) == pytest.approx(naive, rel=1e-9)
+    assert math.exp(ratio.log_p_value(counts, epsilon)) == pytest.approx(naive, rel=1e-9)
 
 
 @given(small_counts(), st.floats(0.01, 4))
@@ -52,7 +56,7 @@ def test_fisher_agrees_with_monte_carlo_thinning_at_the_papers_size():
     assert abs(math.exp(fisher.log_p_value(counts, 0.5)) - sampled.mean()) < 5 * error
 
 
-@pytest.mark.parametrize("test", [allocation.log_p_value, fisher.log_p_value])
+@pytest.mark.parametrize("test", [ratio.log_p_value, fisher.log_p_value])
 def test_p_values_far_below_a_float_stay_finite_and_ordered(test):
     values = [test(Counts(x, 100, 500_000, 500_000), 0.1) for x in (100, 5_000, 100_000, 400_000)]
     assert all(math.isfinite(v) for v in values)
@@ -82,7 +86,7 @@ def test_the_deep_binomial_tail_joins_the_ordinary_one_smoothly():
 @given(small_counts(), st.sampled_from([0.9, 0.95, 0.999]))
 @settings(max_examples=200, deadline=None)
 def test_the_bound_is_where_the_p_value_crosses_the_significance(counts, confidence):
-    bound = allocation.epsilon_lower_bound(counts, confidence)
+    bound = ratio.epsilon_lower_bound(counts, confidence)
     if counts.x == 0:
         assert bound == -math.inf
         return
@@ -94,7 +98,7 @@ def test_the_bound_is_where_the_p_value_crosses_the_significance(counts, confide
 
 
 def test_no_hits_on_the_other_side_still_gives_a_finite_bound():
-    bound = allocation.epsilon_lower_bound(Counts(47_710, 0, 500_000, 500_000), 0.95)
+    bound = ratio.epsilon_lower_bound(Counts(47_710, 0, 500_000, 500_000), 0.95)
     assert bound == pytest.approx(math.log(0.05 ** (1 / 47_710) / -math.expm1(math.log(0.05) / 47_710)), rel=1e-9)
 
 

@@ -15,11 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from refutedp.hypothesis.betting.anytime import batches
-from refutedp.hypothesis.claim_test import epsilon_lower_bound
-from refutedp.hypothesis.power import POWER, detectable_epsilon
-from refutedp.hypothesis.tests import allocation, paired
-from refutedp.hypothesis.tests.paired import GAMMA, PairedProcess, Stakes, stakes_for
+from refutedp.hypothesis.betting.anytime import PairedProcess, Stakes, batches, stakes_for
+from refutedp.hypothesis.tests import ratio
+from refutedp.hypothesis.tests.ratio import GAMMA, POWER, detectable_epsilon, epsilon_lower_bound
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Counts
 
@@ -35,7 +33,7 @@ def counts_of(only_x: int, only_y: int, both: int, pairs: int | None = None) -> 
 @functools.cache
 def log_p(only_x: int, only_y: int, both: int, epsilon: float) -> float:
     """The p-value depends on the pairs with a hit alone, so one table serves all numbers of pairs."""
-    return paired.log_p_value(counts_of(only_x, only_y, both), epsilon)
+    return ratio.log_p_value(counts_of(only_x, only_y, both), epsilon)
 
 
 def joint(p1: float, p2: float, together: float) -> tuple[float, float, float]:
@@ -117,7 +115,7 @@ def test_the_p_value_covers_every_rate_in_the_interval(only_x, only_y, both, eps
     for rate in np.linspace(interval.low, top, 25):
         rates = 1 - theta * (1 - rate), rate, max(0.0, theta * (1 - rate) - rate)
         worst = max(worst, float(probabilities(extreme, rates).sum()))
-    p = math.exp(paired._log_exact(only_x, only_y, both, theta))
+    p = math.exp(ratio._log_exact(only_x, only_y, both, theta))
     assert p >= (GAMMA + worst) * (1 - 1e-9)
     assert p <= 2 * (GAMMA + worst)
     if p > 20 * GAMMA:
@@ -177,14 +175,14 @@ def paired_counts(draw, most: int = 60) -> Counts:
 @given(paired_counts(), st.sampled_from([0.9, 0.95, 0.999]))
 @settings(max_examples=60, deadline=None)
 def test_what_lies_below_the_bound_is_refuted(counts, confidence):
-    bound = paired.epsilon_lower_bound(counts, confidence)
+    bound = ratio.epsilon_lower_bound(counts, confidence)
     if counts.x == 0:
         assert bound == -math.inf
         return
     assert math.isfinite(bound)
     assert bound < math.log(counts.x) - math.log(max(counts.y, 0.5)) + 1
     # By bisection the bound itself is refuted.
-    assert paired.log_p_value(counts, bound) <= math.log(1 - confidence)
+    assert ratio.log_p_value(counts, bound) <= math.log(1 - confidence)
 
 
 SEVERAL = [
@@ -199,22 +197,22 @@ SEVERAL = [
 @pytest.mark.parametrize("counts", SEVERAL, ids=str)
 @pytest.mark.parametrize("confidence", [0.95, 0.999, 1 - 1e-9])
 def test_the_bound_is_where_the_p_value_crosses(counts, confidence):
-    bound = paired.epsilon_lower_bound(counts, confidence)
+    bound = ratio.epsilon_lower_bound(counts, confidence)
     assert bound == epsilon_lower_bound(counts, confidence)
-    needed, accuracy = math.log(1 - confidence), paired._CLOSE * paired._spread(counts)
-    assert paired.log_p_value(counts, bound) <= needed
+    needed, accuracy = math.log(1 - confidence), ratio._CLOSE * ratio._spread(counts)
+    assert ratio.log_p_value(counts, bound) <= needed
     # Ten times the accuracy further on, p is above. As a normal p-value it has grown by the hazard, z + 1/z at most,
     # for each standard deviation; the sides of cells and blocks move p by as much as half.
     z = stats.norm.isf(1 - confidence)
-    assert paired.log_p_value(counts, bound + 10 * accuracy) > needed
-    assert paired.log_p_value(counts, bound) >= needed - 0.5 - 10 * paired._CLOSE * (z + 1 / z)
+    assert ratio.log_p_value(counts, bound + 10 * accuracy) > needed
+    assert ratio.log_p_value(counts, bound) >= needed - 0.5 - 10 * ratio._CLOSE * (z + 1 / z)
 
 
 @pytest.mark.parametrize("counts", SEVERAL, ids=str)
 def test_the_p_value_grows_with_epsilon(counts):
-    spread = paired._spread(counts)
+    spread = ratio._spread(counts)
     seen = math.log(counts.x) - math.log(max(counts.y, 0.5))
-    p = [paired.log_p_value(counts, seen + z * spread) for z in np.arange(-8, 1.5, 0.5)]
+    p = [ratio.log_p_value(counts, seen + z * spread) for z in np.arange(-8, 1.5, 0.5)]
     assert all(a <= b for a, b in itertools.pairwise(p))
     assert p[0] < math.log(1e-3)
     assert p[-1] > math.log(0.5)
@@ -222,7 +220,7 @@ def test_the_p_value_grows_with_epsilon(counts):
 
 def test_bounds_rise_as_confidence_falls():
     counts = Counts(300, 100, 1000, 1000, both=80)
-    bounds = [paired.epsilon_lower_bound(counts, confidence) for confidence in (1 - 1e-12, 0.9999, 0.99, 0.9, 0.7)]
+    bounds = [ratio.epsilon_lower_bound(counts, confidence) for confidence in (1 - 1e-12, 0.9999, 0.99, 0.9, 0.7)]
     assert bounds == sorted(bounds)
     assert bounds[0] > 0.4 and bounds[-1] < math.log(3)
 
@@ -234,7 +232,7 @@ def test_the_bound_is_as_often_wrong_as_it_says():
     rng = np.random.default_rng(5)
     cells = rng.multinomial(pairs, [*rates, 1 - sum(rates)], simulations)
     bounds = np.array(
-        [paired.epsilon_lower_bound(counts_of(a, b, c, pairs), 1 - alpha) for a, b, c, _ in cells.tolist()]
+        [ratio.epsilon_lower_bound(counts_of(a, b, c, pairs), 1 - alpha) for a, b, c, _ in cells.tolist()]
     )
     wrong = int((bounds > truth).sum())
     # More than this has probability below 1e-6 if each bound is wrong with probability alpha.
@@ -249,17 +247,17 @@ def test_without_common_hits_paired_runs_say_what_allocation_says(x, y):
     So the bound is at most allocation's; what it loses goes to the cells of the interval and to the bet.
     """
     counts = Counts(x, y, x + y + 7, x + y + 7, both=0)
-    unpaired = allocation.epsilon_lower_bound(counts, 0.95)
-    bound = paired.epsilon_lower_bound(counts, 0.95)
+    unpaired = ratio.epsilon_lower_bound(Counts(x, y, x + y + 7, x + y + 7), 0.95)
+    bound = ratio.epsilon_lower_bound(counts, 0.95)
     assert bound <= unpaired + 1e-9
-    assert bound >= unpaired - 0.5 * paired._spread(counts)
+    assert bound >= unpaired - 0.5 * ratio._spread(counts)
 
 
 def test_common_hits_sharpen_the_bound():
     bounds = [
-        paired.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000, both=b), 0.95) for b in (90, 600, 1000, 1200)
+        ratio.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000, both=b), 0.95) for b in (90, 600, 1000, 1200)
     ]
-    unpaired = allocation.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000), 0.95)
+    unpaired = ratio.epsilon_lower_bound(Counts(1500, 1200, 20_000, 20_000), 0.95)
     assert bounds == sorted(bounds)
     # Independent runs have about 90 common hits: nothing is gained, and little lost.
     assert bounds[0] == pytest.approx(unpaired, abs=0.02)
@@ -270,7 +268,7 @@ def test_common_hits_sharpen_the_bound():
 
 def test_the_bet_reaches_any_depth():
     counts = Counts(60_000, 100, 100_000, 100_000, both=100)
-    values = [paired.log_p_value(counts, epsilon) for epsilon in (0.1, 1.0, 3.0)]
+    values = [ratio.log_p_value(counts, epsilon) for epsilon in (0.1, 1.0, 3.0)]
     assert values == sorted(values)
     assert all(value < -1000 for value in values)
 
@@ -358,7 +356,7 @@ def test_stakes_are_a_mixture_of_whole_bets(counts, epsilon):
 @settings(max_examples=80, deadline=None)
 def test_no_two_sides_are_likelier_at_once(counts, epsilon):
     assert counts.swapped().swapped() == counts
-    assert max(paired.log_p_value(counts, epsilon), paired.log_p_value(counts.swapped(), epsilon)) == 0
+    assert max(ratio.log_p_value(counts, epsilon), ratio.log_p_value(counts.swapped(), epsilon)) == 0
 
 
 @given(paired_counts(), st.floats(0.01, 3))
@@ -366,7 +364,7 @@ def test_no_two_sides_are_likelier_at_once(counts, epsilon):
 def test_pairs_without_a_hit_say_nothing(counts, epsilon):
     assert counts.both is not None
     longer = Counts(counts.x, counts.y, counts.n_x + 50, counts.n_y + 50, both=counts.both)
-    assert paired.log_p_value(longer, epsilon) == paired.log_p_value(counts, epsilon)
+    assert ratio.log_p_value(longer, epsilon) == ratio.log_p_value(counts, epsilon)
 
 
 @given(st.integers(0, 60), st.integers(0, 30), st.integers(3, 60), st.sampled_from([0.1, 0.7, 1.5]))
@@ -411,7 +409,7 @@ def test_the_detectable_epsilon_is_caught_four_times_of_five(counts, epsilon):
     p2, both = counts.y / pairs, counts.both / pairs
     rates = p2 * math.exp(real) - both, p2 - both, both
     cells = np.random.default_rng(counts.x).multinomial(pairs, [*rates, 1 - sum(rates)], simulations)
-    p = [paired.log_p_value(counts_of(a, b, c, pairs), epsilon) for a, b, c, _ in cells.tolist()]
+    p = [ratio.log_p_value(counts_of(a, b, c, pairs), epsilon) for a, b, c, _ in cells.tolist()]
     power = float(np.mean(np.array(p) <= math.log(alpha)))
     # Four standard errors, and 0.05 for luck that is normal only in the limit.
     assert abs(power - POWER) <= 4 * math.sqrt(POWER * (1 - POWER) / simulations) + 0.05

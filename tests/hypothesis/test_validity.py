@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from refutedp.hypothesis.tails import log_binomial_upper
+from refutedp.hypothesis.tests.ratio import log_binomial_upper
 
 SIMULATIONS = 4000
 

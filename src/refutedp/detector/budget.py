@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from refutedp.detector.race import LAST_ROUNDS
-from refutedp.hypothesis.power import can_ever_convict
+from refutedp.hypothesis.tests.ratio import can_ever_convict
 from refutedp.model.bisection import bisected
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import Settings

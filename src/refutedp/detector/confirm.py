@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeVar
 
 from refutedp.detector.confirmations import Confirmation, Stop, confirmation_of, judge
-from refutedp.events.features.leaks import reads_digits
+from refutedp.events.predicates import reads_digits
 from refutedp.hypothesis.betting import anytime
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts, Evidence

@@ -18,8 +18,8 @@ import numpy as np
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import Allocation, confirmation_of
 from refutedp.events.ranking import search_events
-from refutedp.hypothesis.scoring import RatioScorer
-from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upper
+from refutedp.hypothesis.claim_test import RatioScorer
+from refutedp.hypothesis.tests.ratio import log_binomial_upper, log_hypergeometric_upper
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refutedp.events.features.offered import Feature, rounding_features, subtle_features
+from refutedp.events.predicates import Feature, nearly_all
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
-from refutedp.events.sameness import nearly_all
-from refutedp.hypothesis.scoring import ClaimScorer
+from refutedp.events.tables import rounding_features, subtle_features
+from refutedp.hypothesis.claim_test import ClaimScorer
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
 from refutedp.model.settings import Settings

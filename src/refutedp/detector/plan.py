@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, confirmation_of
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
 from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots, unpaired
-from refutedp.events.features.leaks import reads_digits
-from refutedp.events.predicates import Interval
+from refutedp.events.predicates import Interval, reads_digits
 from refutedp.hypothesis.betting.weighted import start_weighted
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.tests import paired
+from refutedp.hypothesis.tests import ratio
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import Progress, Settings
@@ -224,7 +223,7 @@ def _further(
 
 
 def _plain_bound(counts: Counts, settings: Settings) -> float:
-    return paired.rough_bound(counts, settings.significance)
+    return ratio.rough_bound(counts, settings.significance)
 
 
 def _bound_of(found: ImportancePlan, settings: Settings) -> float:

@@ -22,10 +22,10 @@ import numpy as np
 from refutedp.detector.confirmations import Allocation, Paired
 from refutedp.detector.look import MOST_OPTIMISTIC, Looked, look_at
 from refutedp.detector.prepare import Prepared
-from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
-from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.scoring import ClaimScorer
-from refutedp.hypothesis.tests import paired
+from refutedp.events.predicates import complexity
+from refutedp.events.ranking import OPTIMISTIC, Scored
+from refutedp.hypothesis.claim_test import ClaimScorer, claim_test
+from refutedp.hypothesis.tests import ratio
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts
@@ -334,7 +334,7 @@ class Rounds:
 
     def _pairs_pay(self, counts: Counts) -> bool:
         """Whether confirmation is to be on paired runs."""
-        return self.settings.paired and self.settings.method != "fisher" and paired.pays(counts)
+        return self.settings.paired and self.settings.method != "fisher" and ratio.pairing_pays(counts)
 
     def _common(self, stream: int) -> CommonNoise:
         from refutedp.sampling.lifted import CommonNoise

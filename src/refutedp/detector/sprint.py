@@ -16,9 +16,10 @@ from dataclasses import replace
 
 from refutedp.detector.prepare import Prepared
 from refutedp.detector.race import Arm, Rounds
-from refutedp.events.ranking import Scored, complexity
-from refutedp.hypothesis.scoring import ClaimScorer
-from refutedp.hypothesis.tails import rate_above, rate_below
+from refutedp.events.predicates import complexity
+from refutedp.events.ranking import Scored
+from refutedp.hypothesis.claim_test import ClaimScorer
+from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts
@@ -131,7 +132,7 @@ def _needed(scored: Scored, n: int, scorer: ClaimScorer, level: float) -> float:
     if scorer.scores_speed:
         score = scorer.on_fresh_runs(Counts(scored.x, scored.y, n, n), LEVEL, paired=False, speed=True)
         return _RUNS_PER_SCORE / score**2 if score > 0 else math.inf
-    p1, p2 = float(rate_above(scored.x, n, LEVEL)), float(rate_below(scored.y, n, LEVEL))
+    p1, p2 = clopper_pearson(scored.x, n, LEVEL)[0], clopper_pearson(scored.y, n, LEVEL)[1]
     if p1 <= math.exp(scorer.threshold) * p2:
         return math.inf
     # Of the hits, a part q is on d1, where the claim allows c: each tells the divergence of the two.

@@ -1,9 +1,14 @@
-"""The numbers that a feature has on one side of a pair: how many lie below an end, equal a value, repeat."""
+"""The numbers that a feature has on the two sides of a pair, and where intervals of them begin and end.
+
+Ends are quantiles of the numbers seen, rounded, and numbers that occur again and again.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +24,14 @@ NumPy sorts 16-bit integers fast on every processor; its sort of floats takes up
 are slow at one instruction of AVX-512 (AMD's since 2022)."""
 FEW = 2**15
 """So few numbers are sorted at once."""
+MOST_EDGES_REPEATED = 32
+"""Repeated numbers that are ends of intervals, together with their right neighbours."""
+MOST_REPEATED = 64
+"""Repeated numbers that outputs are compared with."""
+
+_TAIL = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+_MOST_DIGITS = 15
+_POWERS = 10.0 ** np.arange(_MOST_DIGITS + 1)
 
 
 class Numbers:
@@ -30,19 +43,9 @@ class Numbers:
     """
 
     def __init__(self, numbers: Floats) -> None:
-        self._least = float(numbers.min(initial=np.inf))
-        self._largest = float(numbers.max(initial=-np.inf))
-        width = self._largest - self._least
-        self._in_order = len(numbers) <= FEW or not 1e-290 < width < np.inf
-        if self._in_order:
-            self._numbers = np.sort(numbers)
-            return
-        self._per_width = (BINS - 1) / width
-        bins = self._bins(numbers).astype(np.uint16)
-        # Bins are in order whatever the rounding, for to subtract and to multiply never turn an order around.
-        self._numbers = numbers[bins.argsort(kind="stable")]
-        self._sizes = np.bincount(bins, minlength=BINS)
-        self._stops = self._sizes.cumsum()
+        self.least = float(numbers.min(initial=np.inf))
+        self.largest = float(numbers.max(initial=-np.inf))
+        self._numbers = numbers
         self._bins_in_order: set[int] = set()
 
     def __len__(self) -> int:
@@ -50,7 +53,7 @@ class Numbers:
 
     def at(self, places: Hits) -> Floats:
         """The numbers at these places of the increasing order."""
-        if not self._in_order:
+        if self._stops is not None:
             self._order(self._stops.searchsorted(places, "right"))
         return self._numbers[places]
 
@@ -68,8 +71,8 @@ class Numbers:
     def repeats(self) -> dict[float, int]:
         """The numbers that occur again and again, and how often they do after the first time."""
         least = max(2, len(self) // 5000)
-        if not self._in_order:
-            self._order(np.flatnonzero(self._sizes > least))
+        if self._stops is not None:
+            self._order(np.flatnonzero(np.diff(self._stops, prepend=0) > least))
         numbers = self._numbers
         # Equal numbers are neighbours, wherever there are enough of them.
         last = np.flatnonzero(numbers[1:] != numbers[:-1])
@@ -81,22 +84,123 @@ class Numbers:
         often = np.flatnonzero(again >= least)
         return dict(zip(numbers[last[often]].tolist(), again[often].tolist(), strict=True))
 
+    @cached_property
+    def _stops(self) -> Hits | None:
+        """Put the numbers into bins when first looked at; where each bin ends, None once all are in order."""
+        width = self.largest - self.least
+        if len(self) <= FEW or not 1e-290 < width < np.inf:
+            self._numbers = np.sort(self._numbers)
+            return None
+        bins = self._bins(self._numbers).astype(np.uint16)
+        # Bins are in order whatever the rounding, for to subtract and to multiply never turn an order around.
+        self._numbers = self._numbers[bins.argsort(kind="stable")]
+        return np.bincount(bins, minlength=BINS).cumsum()
+
     def _bins(self, numbers: Floats) -> Hits:
-        bins: Hits = ((numbers - self._least) * self._per_width).astype(np.int64)
+        per_width = (BINS - 1) / (self.largest - self.least)
+        bins: Hits = ((numbers - self.least) * per_width).astype(np.int64)
         return bins
 
     def _order_around(self, ends: Floats) -> None:
         """Put in order what a search for the ends must see so: numbers of other bins are all less, or all larger."""
-        if not self._in_order:
-            self._order(self._bins(np.clip(ends, self._least, self._largest)))
+        if self._stops is not None:
+            self._order(self._bins(np.clip(ends, self.least, self.largest)))
 
     def _order(self, bins: Iterable[int]) -> None:
         fresh = {*map(int, bins)} - self._bins_in_order
         if len(fresh) > BINS // 64:
             self._numbers.sort()
-            self._in_order = True
+            self._stops = None
             return
+        assert self._stops is not None
         for number in fresh:
-            stop = self._stops[number]
-            self._numbers[stop - self._sizes[number] : stop].sort()
+            self._numbers[self._stops[number - 1] if number else 0 : self._stops[number]].sort()
         self._bins_in_order |= fresh
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTable:
+    """The numbers of a feature on either side; `complete` when every run had a number."""
+
+    x: Numbers
+    y: Numbers
+    complete: bool = True
+
+    @property
+    def signature(self) -> tuple[float, ...]:
+        """How many numbers there are, and the least and the largest: hardly ever the same for other numbers."""
+        return tuple(float(part) for side in (self.x, self.y) for part in (len(side), side.least, side.largest))
+
+
+@lru_cache(maxsize=256)
+def _places(count: int) -> Hits:
+    """Which of so many sorted numbers are points of the grid: quantiles, dense in the tails for rare events' sake.
+
+    The fewer numbers there are, the fewer points: a fine grid on few numbers offers chance, not information.
+    """
+    middle = int(min(max(np.sqrt(count) / 4, 5), 33))
+    tail = [level for level in _TAIL if level * count >= 1]
+    levels = [0.0, *tail, *np.linspace(0.03, 0.97, middle), *(1 - level for level in reversed(tail)), 1.0]
+    return np.minimum((np.array(levels) * count).astype(np.int64), count - 1)
+
+
+def edges_of(table: NumberTable, repeated: Floats) -> Floats:
+    """Endpoints for intervals: quantiles of both sides, rounded to as few digits as their distance allows.
+
+    Where numbers repeat (clamped or integer outputs), the repeated numbers and their right neighbours are endpoints
+    too, so that intervals can hold or leave out exactly them.
+
+    >>> table = NumberTable(Numbers(np.array([0.0, 0.0, 0.0, 1.0])), Numbers(np.array([0.0, 1.0, 1.0, 1.0])))
+    >>> edges_of(table, repeated_numbers(table)[0]).tolist()[:2]
+    [0.0, 5e-324]
+    """
+    quantiles = [side.at(_places(len(side))) for side in (table.x, table.y) if len(side)]
+    if not quantiles:
+        return np.empty(0)
+    smooth = _finite(_distinct(np.concatenate(quantiles)))
+    if not len(repeated):
+        return _rounded(smooth)
+    nearest = repeated[np.minimum(repeated.searchsorted(smooth), len(repeated) - 1)]
+    rounded = _rounded(smooth[nearest != smooth])
+    with np.errstate(over="ignore"):
+        neighbours = np.nextafter(repeated, np.inf)
+    return _finite(_distinct(np.concatenate([rounded, repeated, neighbours])))
+
+
+def repeated_numbers(table: NumberTable) -> tuple[Floats, Floats]:
+    """The numbers that occur again and again, in increasing order: those that may be edges, and twice as many."""
+    found = dict(table.x.repeats)
+    for value, count in table.y.repeats.items():
+        found[value] = found.get(value, 0) + count
+    top = sorted(found, key=lambda value: -found[value])
+    edges, values = (np.array(sorted(top[:most]), dtype=np.float64) for most in (MOST_EDGES_REPEATED, MOST_REPEATED))
+    return edges, values
+
+
+def _finite(numbers: Floats) -> Floats:
+    """Sorted numbers without the infinite ones, which are at their ends."""
+    if len(numbers) and math.isfinite(numbers[0]) and math.isfinite(numbers[-1]):
+        return numbers
+    return numbers[np.isfinite(numbers)]
+
+
+def _distinct(numbers: Floats) -> Floats:
+    """What np.unique gives where nothing is nan, at a third of the cost for few numbers."""
+    numbers.sort()
+    fresh = np.empty(len(numbers), dtype=np.bool_)
+    fresh[:1] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=fresh[1:])
+    return numbers[fresh]
+
+
+def _rounded(edges: Floats) -> Floats:
+    if len(edges) < 2:
+        return edges
+    gaps = edges[1:] - edges[:-1]
+    nearest = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    decimals = np.clip(np.ceil(-np.log10(np.maximum(nearest, 1e-300) * 0.5)), -300, 300).astype(int)
+    # As np.round does it, each edge with its own number of digits; beyond fifteen there is nothing to round.
+    power = _POWERS[np.minimum(np.abs(decimals), _MOST_DIGITS)]
+    with np.errstate(over="ignore"):
+        out = np.where(decimals >= 0, np.rint(edges * power) / power, np.rint(edges / power) * power)
+    return _distinct(np.where(np.abs(decimals) <= _MOST_DIGITS, out, edges))

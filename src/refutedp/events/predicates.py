@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features.basic import Scalar, as_floats
-from refutedp.events.features.offered import Feature
-from refutedp.model.outputs import Array, Group, Path, Shape
+from refutedp.events.features import basic, leaks
+from refutedp.events.features.basic import Scalar
+from refutedp.model.outputs import Array, Group, Outputs, Path, Shape
 
+Simple: TypeAlias = basic.Value | basic.Last | basic.Length | basic.Type | basic.Form | basic.Has
+Involved: TypeAlias = (
+    basic.Hamming | leaks.Magnitude | leaks.LastDigit | leaks.Residue | leaks.Difference | leaks.Spread
+)
+"""Features that take a moment to understand."""
+Feature: TypeAlias = Simple | basic.Count | basic.Statistic | leaks.Special | Involved
 Mask: TypeAlias = NDArray[np.bool_] | bool
 Columns: TypeAlias = dict[Feature, Array | Scalar]
 """Features of one group that were computed before."""
+ALL_BUT = 0.001
+"""Where less than this part of the runs does anything else, nothing can be learned of a claim."""
 
 
 class _Event(msgspec.Struct, frozen=True, tag_field="event"):
-    def mask(self, group: Group, known: Columns | None = None) -> Mask:
-        raise NotImplementedError(type(self).__name__)
-
     def words(self) -> str:
-        raise NotImplementedError(type(self).__name__)
-
-    def __str__(self) -> str:
-        return self.words()
+        """The sentence."""
+        return str(self)
 
 
 class Equals(_Event, frozen=True, tag="equals"):
@@ -44,8 +50,7 @@ class Equals(_Event, frozen=True, tag="equals"):
         """Rows whose feature equals the value."""
         return equal(_column(self.of, group, known), self.value)
 
-    def words(self) -> str:
-        """The sentence."""
+    def __str__(self) -> str:
         return self.of.equals(self.value) or f"{self.of.words()} = {self.value!r}"
 
 
@@ -58,13 +63,9 @@ class Among(_Event, frozen=True, tag="among"):
     def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature equals one of the values."""
         column = _column(self.of, group, known)
-        found: Mask = False
-        for value in self.values:
-            found = found | equal(column, value)
-        return found
+        return reduce(or_, (equal(column, value) for value in self.values), False)
 
-    def words(self) -> str:
-        """The sentence."""
+    def __str__(self) -> str:
         return f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
 
 
@@ -94,7 +95,7 @@ class Interval(_Event, frozen=True, tag="interval"):
             if column.dtype == np.bool_:
                 return False
             if column.dtype == object:
-                column = as_floats(column)
+                column = basic.as_floats(column)
         if self.low is None:
             if self.high is None:
                 return np.isfinite(column) if isinstance(column, np.ndarray) else True
@@ -102,8 +103,7 @@ class Interval(_Event, frozen=True, tag="interval"):
         above: Mask = column >= self.low
         return above if self.high is None else above & (column < self.high)
 
-    def words(self) -> str:
-        """The sentence."""
+    def __str__(self) -> str:
         own = self.of.between(self.low, self.high)
         if own is not None:
             return own
@@ -159,8 +159,7 @@ class Exactly(_Event, frozen=True, tag="exactly"):
             found = found & ((leaf is None) if kind == "none" else equal(column, leaf))
         return found
 
-    def words(self) -> str:
-        """The sentence."""
+    def __str__(self) -> str:
         if len(self.leaves) == 1 and self.label not in ("list", "tuple", "ndarray"):
             return f"the output = {self.leaves[0]!r}"
         if self.paths is None:
@@ -202,12 +201,85 @@ class Both(_Event, frozen=True, tag="both"):
             return False
         return first & self.second.mask(group, known)
 
-    def words(self) -> str:
-        """The sentence."""
+    def __str__(self) -> str:
         return f"{self.first.words()} and {self.second.words()}"
 
 
 Event: TypeAlias = Equals | Among | Interval | Exactly | Both
+
+
+def rows_of(group: Group, rows: slice = slice(None)) -> Iterator[tuple[Scalar, ...]]:
+    """Some outputs of a group, each as the tuple of its leaves."""
+    kinds = zip(group.shape.kinds, group.columns, strict=True)
+    columns = (column[rows].tolist() if kind != "none" else [None] * len(column[rows]) for kind, column in kinds)
+    return zip(*columns, strict=True)
+
+
+def complexity(event: Event) -> int:
+    """How much a reader has to keep in mind."""
+    match event:
+        case Equals(of=feature):
+            return 2 * isinstance(feature, Involved)
+        case Interval(of=feature, low=low, high=high):
+            return 2 * isinstance(feature, Involved) + (1 if low is None or high is None else 2)
+        case Exactly(leaves=leaves):
+            return 2 + len(leaves) // 4
+        case Among(values=values):
+            return 2 + len(values)
+        case Both(first=one, second=other):
+            return 1 + complexity(one) + complexity(other)
+
+
+def reads_digits(event: Any) -> bool:
+    """Whether an event looks at the last digits of numbers, in whatever it is made of.
+
+    >>> reads_digits(Interval(leaks.LastDigit(), None, -50)), reads_digits(Interval(leaks.Magnitude(), None, 3))
+    (True, False)
+    """
+    if isinstance(event, Both):
+        return reads_digits(event.first) or reads_digits(event.second)
+    return isinstance(getattr(event, "of", None), leaks.LastDigit)
+
+
+def nearly_all(first: Outputs, second: Outputs) -> str:
+    """What nearly every run on both inputs did, in words; "" where their outputs vary or differ.
+
+    A check of a mechanism that does the same in every run has tested nothing.
+
+    >>> from refutedp.sampling.encode import Raised, encode
+    >>> nearly_all(encode([None] * 5), encode([None] * 5))
+    'the output = None'
+    >>> nearly_all(encode([Raised("ValueError")] * 5), encode([Raised("ValueError")] * 5))
+    'the mechanism raises ValueError'
+    >>> nearly_all(encode([0.5, 1.5]), encode([0.5, 1.5]))
+    ''
+    """
+    one, other = _usual(first), _usual(second)
+    return one if one == other else ""
+
+
+def _usual(outputs: Outputs) -> str:
+    group = max(outputs.groups, key=lambda group: group.size, default=None)
+    if group is None:
+        return ""
+    row, runs = (0, group.size) if group.shape.error else _usual_row(group)
+    if runs < (1 - ALL_BUT) * outputs.size:
+        return ""
+    if group.shape.error:
+        return f"the mechanism raises {group.shape.label}"
+    leaves = next(rows_of(group, slice(row, row + 1)), ())
+    return Exactly(group.shape.label, leaves, paths_of(group.shape)).words()
+
+
+def _usual_row(group: Group) -> tuple[int, int]:
+    """The row that stands for most runs, or the first one, and for how many."""
+    if group.weights is not None:
+        row = int(np.argmax(group.weights))
+        return row, int(group.weights[row])
+    like_the_first = np.ones(group.rows, dtype=np.bool_)
+    for column in group.columns:
+        like_the_first &= (column == column[0]) | ((column != column) & bool(column[0] != column[0]))
+    return 0, int(like_the_first.sum())
 
 
 def _column(feature: Feature, group: Group, known: Columns | None) -> Array | Scalar:

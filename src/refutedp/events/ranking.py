@@ -1,4 +1,8 @@
-"""Pick the event that best shows a violation, without falling for chance among thousands of them.
+"""The search space of a pair, and the event in it that best shows a violation, without falling for chance.
+
+Families of events come from the features of the outputs. The paper's five cases are among them: categories and counts
+of lists of categories, lengths when they vary, intervals of coordinates, mean, min and max for numbers, and products
+of the two for mixed outputs.
 
 The best-looking of many events often owes that to chance: its rates look more different than they are. Every event is
 therefore scored by a lower bound that holds for all of them at once (the "winner's curse"): the level
@@ -11,28 +15,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from refutedp.events.families import Family, families, families_of
-from refutedp.events.features.basic import Hamming, Scalar
-from refutedp.events.features.differences import Difference, Spread
-from refutedp.events.features.leaks import LastDigit, Magnitude, Residue
-from refutedp.events.features.offered import Feature, rounding_features, subtle_features
-from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
-from refutedp.model.outputs import Outputs
+from refutedp.events.features.basic import Scalar, Value
+from refutedp.events.numbers import Floats, Hits, NumberTable, edges_of, repeated_numbers
+from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Feature, Interval, paths_of, rows_of
+from refutedp.events.tables import Sides, ValueTable, features_for, rounding_features, subtle_features
+from refutedp.model.outputs import CATEGORICAL, NUMERIC, Group, Outputs, Shape
 from refutedp.model.records import Scorer
 
+OPTIMISTIC = 0.02
+"""The level of a bound for one event alone, as confirmation will certify it: chance among many is not paid for."""
 _EXACTLY_SCORED = 192
 _MOST_OF_A_FAMILY = 4
 """Neighbouring intervals are much alike: a few of each family leave room for others."""
-_HARDLY_EVER = 0.001
-"""How often an event is better than its ceiling, at most."""
-OPTIMISTIC = 0.02
-"""The level of a bound for one event alone, as confirmation will certify it: chance among many is not paid for."""
+MOST_UNION = 64
+"""Features with at most this many values also offer unions of values, ranked by likelihood ratio."""
+MOST_ENDS = 40
+"""Ends of two-sided intervals, of which there are quadratically many: a coarser grid than for one-sided ones."""
+LARGEST = 10**300
+"""Integers beyond are no ends of intervals, for they are no floats."""
+LONGEST_WHOLE = 256
+"""Outputs of more leaves are not compared as a whole: nobody could read such an event."""
+MOST_CASES = 32
+"""Categorical events, the most frequent ones, that are combined with numeric events."""
+LEAST_CASE = 10
+"""Hits on both sides together below which a categorical event is not combined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,6 @@ class Scored:
     """An event with its search hits: `x` on the side where it is likelier, d1 unless `swapped`.
 
     `score` holds for all events at once, `optimistic_score` for this one alone, had it been the only one.
-    `upper_bound` is a bound from above: fresh runs will hardly ever show more.
     """
 
     event: Event
@@ -49,7 +60,6 @@ class Scored:
     swapped: bool
     score: float
     optimistic_score: float
-    upper_bound: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +89,14 @@ def search_events(
 ) -> Search:
     """The best events for the outputs of one pair of `pairs`.
 
+    `references` are noise-free outputs, and `landmarks` the numbers in the inputs, which a mechanism may let through;
     `subtle` are costly features to look at besides the others, None for all; `least_hits` is the paper's rarity rule;
     at most `keep` events come with the best scores and `optimists` more with the best optimistic scores.
     """
-    looked = subtle_features([*first.groups, *second.groups]) if subtle is None else list(subtle)
-    found = list(families(first, second, references, subtle=looked, landmarks=landmarks))
+    groups = [*first.groups, *second.groups]
+    looked = subtle_features(groups) if subtle is None else list(subtle)
+    features = features_for(groups, references)
+    found = list(_families(first, second, features, looked, np.array(landmarks, dtype=np.float64)))
     chosen = _best(found, scorer, significance / pairs, least_hits, keep, optimists)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]
     events = sum(len(family.x) for family in found)
@@ -94,7 +107,8 @@ def search_rounding(
     first: Outputs, second: Outputs, *, scorer: Scorer, significance: float, pairs: int
 ) -> Scored | None:
     """The best event about the rounding of floats; None when the outputs have no floats."""
-    found = list(families_of(first, second, rounding_features([*first.groups, *second.groups])))
+    sides, features = Sides(first, second), rounding_features([*first.groups, *second.groups])
+    found = [family for feature in features for family in _of_feature(feature, sides.table(sides.parts(feature)))]
     return next(iter(_best(found, scorer, significance / pairs, 0.0, keep=1, optimists=0)), None)
 
 
@@ -114,7 +128,8 @@ def _best(
     ends = np.cumsum(sizes)
     share = significance / len(found)
     level = np.repeat([share / family.tries for family in found], sizes)
-    strict, alone = _Race(ends), _Race(ends)
+    strict: list[tuple[Floats, Hits, bool]] = []
+    alone: list[tuple[Floats, Hits, bool]] = []
     for swapped, (high, low) in ((False, (x, y)), (True, (y, x))):
         rare = (high + low) < max(least_hits, 1)
         rough = scorer.rough(high, low, level)
@@ -122,88 +137,53 @@ def _best(
         picked = _top(rough, low, ends)
         exact = scorer.exact(high[picked], low[picked], level[picked])
         exact[~np.isfinite(rough[picked])] = -np.inf
-        strict.enter(exact, picked, swapped)
+        strict.append((exact, picked, swapped))
         if optimists:
-            optimistic_score = scorer.optimistic_score(high, low, OPTIMISTIC)
-            optimistic_score[rare] = -np.inf
-            ahead = _first(optimistic_score, _EXACTLY_SCORED)
-            alone.enter(optimistic_score[ahead], ahead, swapped)
-    rows = list(dict.fromkeys([*strict.first(keep), *(alone.first(optimists) if optimists else ())]))
+            optimistic = scorer.optimistic_score(high, low, OPTIMISTIC)
+            optimistic[rare] = -np.inf
+            ahead = _first(optimistic, _EXACTLY_SCORED)
+            alone.append((optimistic[ahead], ahead, swapped))
+    rows = list(
+        dict.fromkeys([*_leaders(strict, ends, keep), *(_leaders(alone, ends, optimists) if optimists else ())])
+    )
     numbers = np.array([number for number, _ in rows], dtype=np.int64)
     swaps = np.array([swapped for _, swapped in rows], dtype=bool)
     high, low = np.where(swaps, y[numbers], x[numbers]), np.where(swaps, x[numbers], y[numbers])
-    score, optimistic_score = scorer.exact(high, low, level[numbers]), scorer.optimistic_score(high, low, OPTIMISTIC)
-    upper_bound = scorer.upper_bound(high, low, _HARDLY_EVER)
-    families_of_rows = ends.searchsorted(numbers, side="right")
-    return [
-        Scored(found[family].build(number - (ends[family] - sizes[family])), *hits, swapped, *scores)
-        for (number, swapped), family, hits, scores in zip(
-            rows,
-            families_of_rows.tolist(),
-            zip(high.tolist(), low.tolist(), strict=True),
-            zip(score.tolist(), optimistic_score.tolist(), upper_bound.tolist(), strict=True),
-            strict=True,
-        )
-    ]
+    scores = scorer.exact(high, low, level[numbers]), scorer.optimistic_score(high, low, OPTIMISTIC)
+    chosen = []
+    for (number, swapped), *row in zip(rows, *(column.tolist() for column in (high, low, *scores)), strict=True):
+        family = int(ends.searchsorted(number, side="right"))
+        event = found[family].build(number - (ends[family] - sizes[family]))
+        chosen.append(Scored(event, row[0], row[1], swapped, row[2], row[3]))
+    return chosen
 
 
-class _Race:
-    """Events with a score; `ends` are where the families end among their numbers."""
-
-    def __init__(self, ends: NDArray[np.int64]) -> None:
-        self.ends = ends
-        self.entered: list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]] = []
-
-    def enter(self, scores: NDArray[np.float64], numbers: NDArray[np.int64], swapped: bool) -> None:
-        """More events, all in one direction."""
-        self.entered.append((scores, numbers, np.full(len(numbers), swapped)))
-
-    def first(self, keep: int) -> list[tuple[int, bool]]:
-        """The best by number and direction, few of one family, at most `keep`."""
-        scores, numbers, swaps = (np.concatenate(column) for column in zip(*self.entered, strict=True))
-        order = np.lexsort((numbers, -scores))
-        columns = (scores, numbers, swaps, self.ends.searchsorted(numbers, side="right"))
-        chosen: list[tuple[int, bool]] = []
-        taken: Counter[int] = Counter()
-        for score, number, swapped, family in zip(*(column[order].tolist() for column in columns), strict=True):
-            if len(chosen) == keep or not math.isfinite(score):
-                break
-            if taken[family] < _MOST_OF_A_FAMILY:
-                taken[family] += 1
-                chosen.append((number, swapped))
-        return chosen
+def _leaders(entered: list[tuple[Floats, Hits, bool]], ends: Hits, keep: int) -> list[tuple[int, bool]]:
+    """The best events by number and direction, few of one family, at most `keep`; families stop at `ends`."""
+    scores = np.concatenate([scores for scores, _, _ in entered])
+    numbers = np.concatenate([numbers for _, numbers, _ in entered])
+    swaps = np.concatenate([np.full(len(numbers), swapped) for _, numbers, swapped in entered])
+    order = np.lexsort((numbers, -scores))
+    columns = (scores, numbers, swaps, ends.searchsorted(numbers, side="right"))
+    chosen: list[tuple[int, bool]] = []
+    taken: Counter[int] = Counter()
+    for score, number, swapped, family in zip(*(column[order].tolist() for column in columns), strict=True):
+        if len(chosen) == keep or not math.isfinite(score):
+            break
+        if taken[family] < _MOST_OF_A_FAMILY:
+            taken[family] += 1
+            chosen.append((number, swapped))
+    return chosen
 
 
-def complexity(event: Event) -> int:
-    """How much a reader has to keep in mind."""
-    match event:
-        case Equals(of=feature):
-            return _odd(feature)
-        case Interval(of=feature, low=low, high=high):
-            return _odd(feature) + (1 if low is None or high is None else 2)
-        case Exactly(leaves=leaves):
-            return 2 + len(leaves) // 4
-        case Among(values=values):
-            return 2 + len(values)
-        case Both(first=one, second=other):
-            return 1 + complexity(one) + complexity(other)
-
-
-def _odd(feature: Feature) -> int:
-    """Features that take a moment to understand."""
-    return 2 if isinstance(feature, Magnitude | LastDigit | Residue | Hamming | Difference | Spread) else 0
-
-
-def _top(rough: NDArray[np.float64], low: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _top(rough: Floats, low: Hits, ends: Hits) -> Hits:
     """The events to score exactly: the best by the rough bound, and the best of those it is unfair to (few hits)."""
     few = np.flatnonzero(low <= 5)
     best, best_of_few = _first(rough, _EXACTLY_SCORED), few[_first(rough[few], _EXACTLY_SCORED)]
     return np.union1d(_few_of_each(best, rough, ends), _few_of_each(best_of_few, rough, ends))
 
 
-def _few_of_each(
-    numbers: NDArray[np.int64], scores: NDArray[np.float64], ends: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _few_of_each(numbers: Hits, scores: Floats, ends: Hits) -> Hits:
     """Those of the events that are among the best of their family, twice as many as can be chosen in the end."""
     families = ends.searchsorted(numbers, side="right")
     order = np.lexsort((-scores[numbers], families))
@@ -211,6 +191,188 @@ def _few_of_each(
     return numbers[order[np.arange(len(order)) - ordered.searchsorted(ordered) < 2 * _MOST_OF_A_FAMILY]]
 
 
-def _first(scores: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+def _first(scores: Floats, count: int) -> Hits:
     """Where the largest scores are, in no order."""
     return np.arange(len(scores)) if len(scores) <= count else np.argpartition(-scores, count)[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Events with their hits on either side; `tries` is how many independent choices the family amounts to."""
+
+    x: Hits
+    y: Hits
+    tries: int
+    build: Callable[[int], Event]
+
+
+def _families(
+    first: Outputs, second: Outputs, features: list[Feature], subtle: list[Feature], landmarks: Floats
+) -> Iterator[Family]:
+    """Every family of these features; `subtle` ones are in no products."""
+    groups = [*first.groups, *second.groups]
+    sides = Sides(first, second)
+    tables = {feature: sides.table(sides.parts(feature)) for feature in (*features, *subtle)}
+    for feature, table in tables.items():
+        yield from _of_feature(feature, table)
+        if isinstance(feature, Value) and isinstance(table, NumberTable):
+            yield from _equal_to(feature, table, landmarks)
+    yield from _whole_outputs(first, second)
+    if _mixed(groups):
+        cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
+        numbers = {f: t for f, t in tables.items() if isinstance(t, NumberTable) and f not in subtle}
+        yield from _products(sides, cases, numbers)
+
+
+def _of_feature(feature: Feature, table: ValueTable | NumberTable | None) -> Iterator[Family]:
+    if isinstance(table, NumberTable):
+        yield from _intervals(feature, table)
+    elif isinstance(table, ValueTable) and len(table.values) > 1:
+        values = table.values
+        yield Family(table.x, table.y, len(values), lambda i: Equals(feature, values[i]))
+        whole = all(isinstance(v, int) and not isinstance(v, bool) and abs(v) < LARGEST for v in values)
+        if whole and len(values) > 2:
+            yield _integer_intervals(feature, table)
+        if 2 < len(values) <= MOST_UNION:
+            yield from _unions(feature, table)
+
+
+def _intervals(feature: Feature, table: NumberTable) -> Iterator[Family]:
+    sharp, repeated = repeated_numbers(table)
+    edges = edges_of(table, sharp)
+    if len(edges):
+        yield from _between(feature, edges, table)
+    yield from _equal_to(feature, table, repeated)
+    if not table.complete:
+        x, y = np.array([len(table.x)]), np.array([len(table.y)])
+        yield Family(x, y, 1, lambda i: Interval(feature, None, None))
+
+
+def _equal_to(feature: Feature, table: NumberTable, values: Floats) -> Iterator[Family]:
+    """Exactly one of these numbers."""
+    if len(values):
+        x, y = table.x.equal_to(values), table.y.equal_to(values)
+        yield Family(x, y, len(values), lambda i: Equals(feature, float(values[i])))
+
+
+def _between(feature: Feature, edges: Floats, table: NumberTable) -> Iterator[Family]:
+    """All [low, high) with ends among the edges; those with one end and those with two are separate families.
+
+    There are far more of the latter, so chance has an easier game there, and they must show more.
+    """
+    below_x, below_y = table.x.below(edges), table.y.below(edges)
+    count, others = len(edges), not table.complete
+
+    def one_sided(i: int) -> Event:
+        end = float(edges[i % count])
+        return Interval(feature, None, end, others) if i < count else Interval(feature, end, None, others)
+
+    x = np.concatenate([below_x, len(table.x) - below_x])
+    y = np.concatenate([below_y, len(table.y) - below_y])
+    yield Family(x, y, count, one_sided)
+    low, high = _two_ends(count)
+
+    def two_sided(i: int) -> Event:
+        return Interval(feature, float(edges[low[i]]), float(edges[high[i]]), others)
+
+    if len(low):
+        yield Family(below_x[high] - below_x[low], below_y[high] - below_y[low], len(low), two_sided)
+
+
+@lru_cache(maxsize=64)
+def _two_ends(count: int) -> tuple[Hits, Hits]:
+    """All pairs low < high on a coarse grid of `count` edges."""
+    coarse = np.arange(0, count, max(1, count // MOST_ENDS))
+    low, high = np.triu_indices(len(coarse), 1)
+    return coarse[low], coarse[high]
+
+
+def _integer_intervals(feature: Feature, table: ValueTable) -> Family:
+    """At least k and below k, for every integer value k seen but the first."""
+    values = table.values[1:]
+    above_x, above_y = table.x[::-1].cumsum()[::-1][1:], table.y[::-1].cumsum()[::-1][1:]
+    count = len(values)
+
+    def build(i: int) -> Event:
+        edge = float(values[i % count])  # type: ignore[arg-type]
+        return Interval(feature, edge, None) if i < count else Interval(feature, None, edge)
+
+    below_x, below_y = table.x.sum() - above_x, table.y.sum() - above_y
+    return Family(np.concatenate([above_x, below_x]), np.concatenate([above_y, below_y]), count, build)
+
+
+def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
+    """Unions of the values likeliest on one side: no other sets of values distinguish the sides better."""
+    order = np.argsort((table.y + 0.5) / (table.x + 0.5), kind="stable")
+    for ranked in (order, order[::-1]):
+        picked = ranked[: len(ranked) - 1]
+
+        def build(i: int, ranked: Hits = ranked) -> Event:
+            chosen = sorted(ranked[: i + 1].tolist())
+            return Among(feature, tuple(table.values[j] for j in chosen))
+
+        # The order itself is chosen on these runs: any of the sets of values might have come out.
+        yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), 2 ** min(len(ranked), 24), build)
+
+
+def _whole_outputs(first: Outputs, second: Outputs) -> Iterator[Family]:
+    """Each whole output of several leaves, where outputs repeat."""
+    hits: dict[tuple[Shape, tuple[Scalar, ...]], list[int]] = {}
+    for side, outputs in enumerate((first, second)):
+        for group in outputs.groups:
+            if group.weights is None or "float" in group.shape.kinds or not 2 <= len(group.columns) <= LONGEST_WHOLE:
+                continue
+            for leaves, weight in zip(rows_of(group), group.weights.tolist(), strict=True):
+                hits.setdefault((group.shape, leaves), [0, 0])[side] += weight
+    if hits:
+        keys = list(hits)
+        table = np.array([hits[key] for key in keys], dtype=np.int64)
+
+        def build(i: int) -> Event:
+            shape, leaves = keys[i]
+            return Exactly(shape.label, leaves, paths_of(shape))
+
+        yield Family(table[:, 0], table[:, 1], len(keys), build)
+
+
+def _mixed(groups: list[Group]) -> bool:
+    """Whether some outputs hold both categories and numbers, or come in several forms with numbers in them."""
+    kinds = [set(group.shape.kinds) for group in groups]
+    both = any(k & CATEGORICAL and k & NUMERIC for k in kinds)
+    return both or (len({group.shape for group in groups}) > 1 and any(k & NUMERIC for k in kinds))
+
+
+def _products(
+    sides: Sides, cases: list[tuple[Feature, ValueTable]], numbers: dict[Feature, NumberTable]
+) -> Iterator[Family]:
+    """A value of a categorical feature and an interval of a numeric one, at the same time.
+
+    Products that single out the same outputs as something simpler are left out: `len(output) = 3 and output[-1] < 2`
+    says no more than `output[2] < 2` where lists end with their first number.
+    """
+    distinct: dict[tuple[int, int], Equals] = {}
+    for feature, table in cases:
+        for i in np.argsort(-(table.x + table.y), kind="stable")[:MOST_CASES]:
+            distinct.setdefault((int(table.x[i]), int(table.y[i])), Equals(feature, table.values[i]))
+    frequent = sorted(distinct, key=lambda hits: -sum(hits))
+    seen = {table.signature for table in numbers.values()}
+    for case in [distinct[hits] for hits in frequent if sum(hits) >= LEAST_CASE][:MOST_CASES]:
+        kept = sides.where(case.of, case.value)
+        for number, whole in numbers.items():
+            parts = sides.parts(number, kept)
+            # A case that leaves all of a feature's numbers, or none, adds nothing.
+            if parts.runs in ((0, 0), (len(whole.x), len(whole.y))):
+                continue
+            inner = sides.table(parts)
+            if isinstance(inner, NumberTable) and inner.signature not in seen:
+                seen.add(inner.signature)
+                for family in _intervals(number, inner):
+                    yield replace(family, build=_both(case, family.build))
+
+
+def _both(case: Equals, build: Callable[[int], Event]) -> Callable[[int], Event]:
+    def product(i: int) -> Event:
+        inner = build(i)
+        return inner if isinstance(inner, Both) else Both(case, inner)
+
+    return product

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.betting.counted import rate_lower_bound
+from refutedp.hypothesis.betting.anytime import rate_lower_bound
 from refutedp.hypothesis.tests import line as line_test
 from refutedp.hypothesis.tests.line import GAMMAS, WEIGHTS, Frontier
 from refutedp.model.claims import Claim, Tangent, smallest_epsilon

@@ -1,35 +1,41 @@
-"""How a claim is tested: as a bound on a ratio, or as a bound on lines. Chosen once, by `claim_test`.
+"""How a claim is tested, and events ranked against it: as a bound on a ratio, or on lines; see `claim_test`.
 
 A pure claim, P1 <= e^epsilon P2, has exact tests without a nuisance parameter. Every other claim is the statement
 P1 <= largest(P2), tested by `tests.line` in an order that one tangent gives; the tangent is chosen on search runs and
 carried along. It directs the power and cannot harm validity: the claim's whole bound is the null hypothesis.
+
+Search ranks events by lower bounds on how clearly each would break the claim. Against a pure claim that is a bound on
+log(P1/P2). Against any other claim it is signal to noise: with z the signed root of the likelihood ratio against the
+claim's best tangent, (z - z_level) / sqrt(runs) bounds the standard deviations by which an event lies beyond the
+claim for each run. The number of runs that convict is about the inverse square of it, so the largest score needs the
+fewest runs: for a small delta it finds the tail, for Gaussian noise the half-line with the best threshold.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
 
-from refutedp.hypothesis.betting.anytime import EProcess
-from refutedp.hypothesis.betting.counted import LineProcess, RatioProcess, bets_for, prior_for
-from refutedp.hypothesis.certify import (
-    NOTHING,
-    Certified,
-    bounds_from,
-    confidence_region,
-    last_rejected,
-    region_when_stopped,
-)
-from refutedp.hypothesis.power import can_ever_convict, detectable_epsilon
-from refutedp.hypothesis.scoring import ClaimScorer, LineScorer, RatioScorer, best_share, share_for
-from refutedp.hypothesis.tests import allocation, fisher, paired
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.hypothesis import certify
+from refutedp.hypothesis.betting import anytime
+from refutedp.hypothesis.betting.anytime import EProcess, PairedProcess, RatioProcess
+from refutedp.hypothesis.certify import Certified
+from refutedp.hypothesis.tests import fisher, ratio
 from refutedp.hypothesis.tests import line as line_test
 from refutedp.hypothesis.tests.line import GAMMAS, WEIGHTS
-from refutedp.hypothesis.tests.paired import PairedProcess, stakes_for
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.errors import UsageError
-from refutedp.model.records import Counts
+from refutedp.model.records import Counts, Level
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+_AT_ONCE = 200_000
+_STAKES = 0.97 * np.geomspace(1e-3, 1.0, 60)
 
 
 def claim_test(claim: Claim) -> ClaimTest:
@@ -91,13 +97,13 @@ class ClaimTest:
         """What a candidate with these search runs aims at, and the part of the confirmation runs that go to d1."""
         rates = search_rates(search)
         tangent = self.line(*rates)
-        return tangent, share_for(tangent, *rates)
+        return tangent, line_test.share_for(tangent, *rates)
 
     def start(self, search: Counts, share: float, tangent: Tangent | None = None) -> EProcess[Counts]:
         """The e-process for independent runs, of which `share` go to d1, betting on what search runs showed."""
         p1, p2 = search_rates(search)
         line = self.line(p1, p2, share) if tangent is None else tangent
-        return LineProcess(bets=bets_for(line, p1, p2, share), hits=Counts(0, 0, 0, 0, share))
+        return anytime.start_line(line, p1, p2, share)
 
     def start_paired(self, search: Counts) -> EProcess[Counts]:
         """The e-process for paired runs."""
@@ -136,7 +142,7 @@ class ClaimTest:
 
     def bounds(self, counts: Counts, confidence: float, tangent: Tangent | None = None) -> Certified:
         """What a fixed number of runs certifies: bounds from the region that holds both rates."""
-        return bounds_from(confidence_region(counts, confidence, self._fixed(tangent)), self.claim)
+        return certify.bounds_from(certify.confidence_region(counts, confidence, self._fixed(tangent)), self.claim)
 
     def bounds_when_stopped(self, process: Any, confidence: float, search: Counts) -> Certified:
         """What the counted runs of an e-process certify, at whatever moment it was stopped.
@@ -146,23 +152,20 @@ class ClaimTest:
         error, rates, share = 1 - confidence, search_rates(search), process.hits.share
 
         def rejected(weaker: Claim) -> bool:
-            bets = bets_for(ClaimTest(weaker).line(*rates, share), *rates, share)
-            return bets.log_wealth(process.hits) >= -math.log(error)
+            against = anytime.start_line(ClaimTest(weaker).line(*rates, share), *rates, share)
+            return replace(against, hits=process.hits).log_e >= -math.log(error)
 
-        reached = last_rejected(self.claim, rejected) if process.rejects(error) else None
-        return bounds_from(region_when_stopped(process.hits, error, rates), self.claim, reached)
+        reached = certify.last_rejected(self.claim, rejected) if process.rejects(error) else None
+        return certify.bounds_from(certify.region_when_stopped(process.hits, error, rates), self.claim, reached)
 
     def bounds_by_weight(self, process: Any, confidence: float, rates: tuple[float, float]) -> Certified:
-        """What importance-sampled runs certify: the claim's own parameter, by testing ever weaker claims.
-
-        `rates` are what the pilots said.
-        """
+        """What importance-sampled runs certify by testing ever weaker claims, at the `rates` that the pilots said."""
 
         def rejected(weaker: Claim) -> bool:
             return bool(process.log_e_against(ClaimTest(weaker).line(*rates)) >= -math.log(1 - confidence))
 
-        reached = last_rejected(self.claim, rejected) if process.rejects(1 - confidence) else None
-        return bounds_from(NOTHING, self.claim, reached)
+        reached = certify.last_rejected(self.claim, rejected) if process.rejects(1 - confidence) else None
+        return certify.bounds_from(certify.NOTHING, self.claim, reached)
 
     def could_convict(self, runs: int, significance: float) -> bool:
         """Whether so many runs a side reject the claim if every one on d1 is a hit, and none on d2."""
@@ -196,7 +199,7 @@ class RatioTest(ClaimTest):
 
     def tangent_and_share(self, search: Counts, score: float, method: str) -> tuple[None, float]:
         """No tangent, and the best share for that ratio; half for the paper's test."""
-        return None, 0.5 if method == "fisher" else best_share(score)
+        return None, 0.5 if method == "fisher" else ratio.best_share(score)
 
     def start(self, search: Counts, share: float, tangent: Tangent | None = None) -> RatioProcess:
         """A mixture of likelihoods near the ratio that search saw.
@@ -207,12 +210,12 @@ class RatioTest(ClaimTest):
         """
         p1, p2 = search_rates(search)
         spread = math.sqrt(1 / (search.x + 0.5) + 1 / (search.y + 0.5))
-        prior = prior_for(math.log(p1 / p2), spread, share)
+        prior = anytime.prior_for(math.log(p1 / p2), spread, share)
         return RatioProcess(epsilon=self.epsilon, prior=prior, hits=Counts(0, 0, 0, 0, share))
 
     def start_paired(self, search: Counts) -> PairedProcess:
         """Bets on each pair."""
-        stakes = stakes_for(search, self.epsilon)
+        stakes = anytime.stakes_for(search, self.epsilon)
         return PairedProcess(epsilon=self.epsilon, stakes=stakes, hits=Counts(0, 0, 0, 0, both=0))
 
     def log_p_value(self, counts: Counts, tangent: Tangent | None = None, method: str = "allocation") -> float:
@@ -223,9 +226,7 @@ class RatioTest(ClaimTest):
         >>> test.log_p_value(Counts(60, 20, 100, 100, both=20)) < test.log_p_value(Counts(60, 20, 100, 100))
         True
         """
-        if method == "fisher":
-            return fisher.log_p_value(counts, self.epsilon)
-        test = allocation.log_p_value if counts.both is None else paired.log_p_value
+        test = fisher.log_p_value if method == "fisher" else ratio.log_p_value
         return test(counts, self.epsilon)
 
     def log_p_reverse(self, counts: Counts, method: str = "allocation") -> float:
@@ -234,7 +235,7 @@ class RatioTest(ClaimTest):
 
     def bounds(self, counts: Counts, confidence: float, tangent: Tangent | None = None) -> Certified:
         """The largest epsilon that the same test rejects; one below zero is told as epsilon alone."""
-        epsilon = epsilon_lower_bound(counts, confidence)
+        epsilon = ratio.epsilon_lower_bound(counts, confidence)
         return Certified(epsilon, max(epsilon, 0.0))
 
     def bounds_when_stopped(self, process: Any, confidence: float, search: Counts) -> Certified:
@@ -248,14 +249,147 @@ class RatioTest(ClaimTest):
 
     def could_convict(self, runs: int, significance: float) -> bool:
         """If every run on d1 were a hit, and none on d2."""
-        return can_ever_convict(runs, runs, self.epsilon, significance)
+        return ratio.can_ever_convict(runs, runs, self.epsilon, significance)
 
     def detectable(self, counts: Counts, significance: float) -> float:
         """With power 0.8."""
-        return detectable_epsilon(counts, self.epsilon, significance)
+        return ratio.detectable_epsilon(counts, self.epsilon, significance)
 
 
-def epsilon_lower_bound(counts: Counts, confidence: float) -> float:
-    """The largest epsilon that P1 > e^epsilon P2 exceeds with this confidence, for allocated or for paired runs."""
-    bound = allocation.epsilon_lower_bound if counts.both is None else paired.epsilon_lower_bound
-    return bound(counts, confidence)
+@dataclass(frozen=True, slots=True)
+class RatioScorer:
+    """Lower bounds on log(P1/P2) from equally many runs on both sides; one above `threshold` breaks the claim."""
+
+    threshold: float = 0.0
+    paired: bool = False
+    scores_speed: ClassVar[bool] = False
+    """Whether the event with the largest score is the one that convicts soonest."""
+
+    def exact(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """Clopper-Pearson, as in the test itself."""
+        return ratio.lower_bounds(x, y, level)
+
+    def rough(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """Wilson's approximation, a hundred times cheaper."""
+        # Wilson's bound on q = x / (x + y), as odds: what its two ends have in common cancels.
+        half = ratio.normal_quantiles(level) ** 2 / 2
+        hits, others = x.astype(np.float64), y.astype(np.float64)
+        spread = np.sqrt(half * (2 * hits * others / np.maximum(hits + others, 1) + half))
+        bounds = np.log(np.maximum(hits + half - spread, 1e-300) / (others + half + spread))
+        bounds[x == 0] = -np.inf
+        return bounds
+
+    def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """With paired runs, as if all hits of the side with fewer were in pairs that hit on both."""
+        rough = self.rough(x, y, level)
+        return ratio.nearer(x, y, np.minimum(x, y), rough) if self.paired else rough
+
+    def on_fresh_runs(self, counts: Counts, level: float, paired: bool, speed: bool) -> float:
+        """What confirmation could show of one event, on paired runs or not; its pace, where speed is wanted."""
+        if paired:
+            bound = ratio.rough_bound(counts, level)
+        else:
+            bound = float(self.exact(np.array([counts.x]), np.array([counts.y]), level)[0])
+        return self.threshold + self.pace(counts, bound) if speed and bound > self.threshold else bound
+
+    def pace(self, counts: Counts, score: float) -> float:
+        """How fast an event convicts if its ratio is the least that its score allows: log wealth a run.
+
+        P2 is taken as observed. Paired runs when the counts say how often both sides were hit, otherwise independent
+        ones, half of them each side. Of events that might not convict at all, the one that comes nearest is the best.
+
+        >>> rare, common = Counts(10, 2, 10_000, 10_000), Counts(1000, 500, 10_000, 10_000)
+        >>> RatioScorer(0.2).pace(common, math.log(2)) > RatioScorer(0.2).pace(rare, math.log(5))
+        True
+        """
+        epsilon, least = self.threshold, math.exp(min(max(score, 0.0), 30.0))
+        if score <= epsilon:
+            return score - epsilon
+        if least <= math.exp(epsilon):
+            return 0.0
+        p2 = (counts.y + 0.5) / (counts.n_y + 1)
+        p1 = min(least * p2, 1.0)
+        if counts.both is not None:
+            both = min(counts.both / max(counts.n_x, 1), p1, p2)
+            return max(float(anytime.log_growth(p1 - both, p2 - both, both, _STAKES, epsilon).max()) / 2, 0.0)
+        truth, claimed = p1 / (p1 + p2), 1 / (1 + math.exp(-epsilon))
+        divergence = truth * math.log(truth / claimed) + (1 - truth) * math.log((1 - truth) / (1 - claimed))
+        return (p1 + p2) / 2 * divergence
+
+    def on_runs(self, runs: int, paired: bool) -> RatioScorer:
+        """The same for so many runs a side, and for events that can be confirmed on paired runs or not."""
+        return replace(self, paired=paired)
+
+    def words(self, score: float) -> str:
+        """What a score says, for people."""
+        return f"ε ≥ {score:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class LineScorer:
+    """Lower bounds on the standard deviations a run by which events lie beyond the nearest of some tangents.
+
+    >>> scorer = LineScorer((Tangent(math.e, 0.01),), runs=10_000)
+    >>> bool(scorer.exact(np.array([900]), np.array([100]), 0.001)[0] > scorer.threshold)
+    True
+    """
+
+    lines: tuple[Tangent, ...]
+    runs: int
+    threshold: float = 0.0
+    scores_speed: ClassVar[bool] = True
+
+    def exact(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """The likelihood ratio against the tangent that the events violate most clearly."""
+        best, _ = self._nearest(x, y)
+        slope, intercept = np.array([(line.slope, line.intercept) for line in self.lines]).T
+        z = line_test.signed_root(x, y, self.runs, slope[best], intercept[best])
+        return self._scaled(z, x, level)
+
+    def rough(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """The normal approximation, with the variance that the tangent allows."""
+        stretches = [slice(i, i + _AT_ONCE) for i in range(0, max(len(x), 1), _AT_ONCE)]
+        return self._scaled(np.concatenate([self._nearest(x[some], y[some])[1] for some in stretches]), x, level)
+
+    def optimistic_score(self, x: Ints, y: Ints, level: Level) -> Floats:
+        """As rough."""
+        return self.rough(x, y, level)
+
+    def on_fresh_runs(self, counts: Counts, level: float, paired: bool, speed: bool) -> float:
+        """The score on these runs."""
+        return float(replace(self, runs=counts.n_x).exact(np.array([counts.x]), np.array([counts.y]), level)[0])
+
+    def pace(self, counts: Counts, score: float) -> float:
+        """As the score says."""
+        return score
+
+    def on_runs(self, runs: int, paired: bool) -> LineScorer:
+        """The same for another number of runs a side; only a ratio is confirmed on paired runs."""
+        return replace(self, runs=runs)
+
+    def words(self, score: float) -> str:
+        """What a score says, for people."""
+        if score <= 0:
+            return "within the claim, as far as can be seen"
+        return f"beyond the claim; about {math.ceil(60 / score**2):,} runs would convict"
+
+    def _scaled(self, z: Floats, x: Ints, level: Level) -> Floats:
+        return np.where(x > 0, (z + ratio.normal_quantiles(level)) / math.sqrt(self.runs), -np.inf)
+
+    def _nearest(self, x: Ints, y: Ints) -> tuple[Ints, Floats]:
+        """The clearest tangent for each event, and by how many standard deviations."""
+        best = np.zeros(len(x), dtype=np.int64)
+        top = np.full(len(x), -np.inf)
+        n = self.runs
+        for number, line in enumerate(self.lines):
+            # On the line both rates are estimated together; half a hit keeps the spread positive.
+            p2 = (y + 0.5) / n
+            p1 = np.minimum(np.maximum(line.slope * p2 + line.intercept, (x + 0.5) / n), 1.0)
+            spread = np.sqrt((p1 * (1 - p1) + line.slope**2 * p2 * np.maximum(1 - p2, 0.0)) / n + 1e-300)
+            z = (x / n - line.slope * y / n - line.intercept) / spread
+            better = z > top
+            best, top = np.where(better, number, best), np.where(better, z, top)
+        return best, top
+
+
+ClaimScorer: TypeAlias = RatioScorer | LineScorer

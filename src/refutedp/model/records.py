@@ -130,10 +130,6 @@ class Scorer(Protocol):
         """A cheap approximation of `exact`, to see which events deserve it."""
         ...
 
-    def upper_bound(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
-        """Bounds from above at the level; infinite where none is known."""
-        ...
-
     def optimistic_score(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """What runs that confirm the event in the best way might show, if all goes well."""
         ...

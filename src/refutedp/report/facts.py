@@ -12,7 +12,7 @@ from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.hypothesis.tails import clopper_pearson
+from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Evidence
 from refutedp.report.text import ratio_words

@@ -14,8 +14,9 @@ from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import Allocation
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import search
-from refutedp.hypothesis.claim_test import claim_test, epsilon_lower_bound
+from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests import fisher
+from refutedp.hypothesis.tests.ratio import epsilon_lower_bound
 from refutedp.mechanisms import BuiltIn
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.claims import PureDP

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,17 +17,26 @@ from refutedp.model.outputs import NUMERIC, Array, Group, Path, Step
 
 Scalar: TypeAlias = bool | int | float | str | None
 
+_WRITTEN_OUT = 8
+"""So many parts of one type are written out; more are counted."""
+_MANY = 64
+"""Leaves from which on few rows are worth a table."""
+NUMBERS = {np.dtype(np.int64), np.dtype(np.float64)}
+
 
 class BaseFeature(msgspec.Struct, frozen=True, tag_field="feature"):
     """What all features have; `between` and `equals` let a feature word its own events."""
+
+    said: ClassVar[str] = ""
+    """What the feature is called, with its fields in it."""
 
     def column(self, group: Group) -> Array | Scalar:
         """The feature of every row."""
         raise NotImplementedError(type(self).__name__)
 
     def words(self) -> str:
-        """What it is, as in "the length of the output"."""
-        raise NotImplementedError(type(self).__name__)
+        """What it is, as a programmer writes it or a person says it."""
+        return self.said.format(self)
 
     def between(self, low: float | None, high: float | None) -> str | None:
         """The sentence for low <= feature < high, or None for the ordinary one."""
@@ -47,27 +56,33 @@ class Value(BaseFeature, frozen=True, tag="value"):
 
     path: Path = ()
 
-    def column(self, group: Group) -> Array | Scalar:
+    def column(self, group: Group) -> Array | None:
         """The leaf's column; None where the shape has no such leaf or the leaf is None."""
-        leaf = _place_of(self.path, group.shape.paths)
-        if leaf is None:
+        path, paths = self.path, group.shape.paths
+        # Most outputs are flat, and many are long.
+        if len(path) == 1 and isinstance(path[0], int) and path[0] < len(paths) and paths[path[0]] == path:
+            place = path[0]
+        elif path in paths:
+            place = paths.index(path)
+        else:
             return None
-        return None if group.shape.kinds[leaf] == "none" else group.columns[leaf]
+        return None if group.shape.kinds[place] == "none" else group.columns[place]
 
     def words(self) -> str:
-        """How a programmer would write it."""
+        """As a programmer writes it."""
         return "the output" if not self.path else "output" + "".join(f"[{step!r}]" for step in self.path)
 
 
-def _place_of(path: Path, paths: tuple[Path, ...]) -> int | None:
-    # Most outputs are flat, and many are long.
-    if len(path) == 1 and isinstance(path[0], int) and path[0] < len(paths) and paths[path[0]] == path:
-        return path[0]
-    return paths.index(path) if path in paths else None
+def leaf_at(path: Path, group: Group, *dtypes: Any) -> Array | None:
+    """The leaf's column, where it has one of these types."""
+    leaf = Value(path).column(group)
+    return leaf if leaf is not None and leaf.dtype in dtypes else None
 
 
 class Last(BaseFeature, frozen=True, tag="last"):
     """The last leaf of an output whose length varies."""
+
+    said = "output[-1]"
 
     def column(self, group: Group) -> Array | Scalar:
         """The last leaf's column; None for scalars and empty outputs."""
@@ -75,33 +90,25 @@ class Last(BaseFeature, frozen=True, tag="last"):
             return None
         return group.columns[-1]
 
-    def words(self) -> str:
-        """How a programmer would write it."""
-        return "output[-1]"
-
 
 class Length(BaseFeature, frozen=True, tag="length"):
     """The top-level length of a list, tuple, array or dict."""
+
+    said = "len(output)"
 
     def column(self, group: Group) -> Array | Scalar:
         """One number a shape."""
         return group.shape.length
 
-    def words(self) -> str:
-        """How a programmer would write it."""
-        return "len(output)"
-
 
 class Type(BaseFeature, frozen=True, tag="type"):
     """What the output is as a whole: its type, or the exception raised instead."""
 
+    said = "the type of the output"
+
     def column(self, group: Group) -> Array | Scalar:
         """One label a shape."""
         return f"raises {group.shape.label}" if group.shape.error else group.shape.label
-
-    def words(self) -> str:
-        """How a person would say it."""
-        return "the type of the output"
 
     def equals(self, value: Scalar) -> str | None:
         """What happened, as a person would say it."""
@@ -114,18 +121,17 @@ class Type(BaseFeature, frozen=True, tag="type"):
 class Form(BaseFeature, frozen=True, tag="form"):
     """The type of every part, in order: `[bool, bool, float]`; for dicts the keys with them."""
 
+    said = "the form of the output"
+
     def column(self, group: Group) -> Array | Scalar:
         """One signature a shape."""
         shape = group.shape
         if shape.error or shape.length is None:
             return None
         flat = shape.label in ("list", "tuple", "ndarray")
-        named = not flat and any(not isinstance(step, int) for path in shape.paths for step in path)
-        if named:
-            parts = [
-                f"{'.'.join(map(_step_text, path))}: {kind}"
-                for path, kind in zip(shape.paths, shape.kinds, strict=True)
-            ]
+        if not flat and any(not isinstance(step, int) for path in shape.paths for step in path):
+            names = (".".join(map(_step_text, path)) for path in shape.paths)
+            parts = [f"{name}: {kind}" for name, kind in zip(names, shape.kinds, strict=True)]
         else:
             parts = []
             for kind, same in groupby(shape.kinds):
@@ -133,23 +139,34 @@ class Form(BaseFeature, frozen=True, tag="form"):
                 parts += [kind] * count if count <= _WRITTEN_OUT else [f"{count} × {kind}"]
         return f"{shape.label}[{', '.join(parts)}]"
 
-    def words(self) -> str:
-        """How a person would say it."""
-        return "the form of the output"
-
-
-_WRITTEN_OUT = 8
-"""So many parts of one type are written out; more are counted."""
-
 
 def _step_text(step: Step) -> str:
     """Names as they are; other keys as Python writes them, so that 1 is not '1'."""
     return step if isinstance(step, str) and step.isidentifier() else repr(step)
 
 
+class Has(BaseFeature, frozen=True, tag="has"):
+    """Whether a dict or record has this key."""
+
+    said = "{0.key!r} in output"
+    key: Step
+
+    def column(self, group: Group) -> Array | Scalar:
+        """One truth value a shape."""
+        shape = group.shape
+        if shape.length is None or (shape.is_sequence and shape.paths):
+            return None
+        return any(path[0] == self.key for path in shape.paths)
+
+    def equals(self, value: Scalar) -> str | None:
+        """Whether the key is there."""
+        return f"the output has {'the' if value else 'no'} key {self.key!r}"
+
+
 class Count(BaseFeature, frozen=True, tag="count"):
     """How many leaves equal a categorical value (the paper's `count(value)`)."""
 
+    said = "the number of {0.value!r} in the output"
     value: Scalar
 
     # Features are keys of tables, and to count True is not to count 1, though they are equal.
@@ -179,10 +196,6 @@ class Count(BaseFeature, frozen=True, tag="count"):
                 elif hits:
                     total = total + same.astype(np.int64)
         return total
-
-    def words(self) -> str:
-        """How a person would say it."""
-        return f"the number of {self.value!r} in the output"
 
 
 class Hamming(BaseFeature, frozen=True, tag="hamming"):
@@ -217,86 +230,48 @@ class Hamming(BaseFeature, frozen=True, tag="hamming"):
         return total
 
     def words(self) -> str:
-        """How a person would say it."""
+        """As a person says it."""
         return f"the number of places where the output differs from the noise-free {list(self.reference)}"
 
 
-class Statistic(BaseFeature, frozen=True, tag="statistic"):
+class Computed(BaseFeature, frozen=True):
+    """A number computed from several leaves."""
+
+    def equals(self, value: Scalar) -> str | None:
+        """A whole number without the point that its column has: 3 for 3.0."""
+        whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+        return f"{self.words()} = {int(value) if whole else value!r}"  # type: ignore[arg-type]
+
+
+class Statistic(Computed, frozen=True, tag="statistic"):
     """The mean, smallest or largest of the numbers in the output, categorical leaves left out."""
 
+    said = "{0.name}(output)"
     name: Literal["mean", "min", "max"]
 
-    def column(self, group: Group) -> Array | Scalar:
+    def column(self, group: Group) -> Array | None:
         """A number a row; None where the output is a scalar or has no numbers."""
         if group.shape.length is None:
             return None
-        numbers = [c for kind, c in zip(group.shape.kinds, group.columns, strict=True) if kind in NUMERIC]
-        if not numbers:
+        columns = [c for kind, c in zip(group.shape.kinds, group.columns, strict=True) if kind in NUMERIC]
+        if not columns:
             return None
         table = _table(group)
-        if table is not None:
-            return _of_table(self.name, table)
-        numbers = [as_floats(column) for column in numbers]
-        total = numbers[0]
-        if len(numbers) == 1:
-            return total
         with np.errstate(all="ignore"):
-            if self.name == "mean":
-                total = total.copy()
-                for column in numbers[1:]:
-                    total += column
-                total /= len(numbers)
-                return total
-            pick = np.minimum if self.name == "min" else np.maximum
-            total = pick(total, numbers[1])
+            if table is not None:
+                floats = table.astype(np.float64, copy=False)
+                if self.name == "mean":
+                    # One after the other, as columns are added: sums depend on the order.
+                    return np.asarray(np.cumsum(floats, axis=0)[-1] / len(floats))
+                return np.asarray(floats.min(axis=0) if self.name == "min" else floats.max(axis=0))
+            numbers = [as_floats(column) for column in columns]
+            if len(numbers) == 1:
+                return numbers[0]
+            join = {"mean": np.add, "min": np.minimum, "max": np.maximum}[self.name]
+            total: Array = join(numbers[0], numbers[1])
             for column in numbers[2:]:
-                pick(total, column, out=total)
-            return total
-
-    def words(self) -> str:
-        """How a programmer would write it."""
-        return f"{self.name}(output)"
-
-    def equals(self, value: Scalar) -> str | None:
-        """A whole number without the point that its column has."""
-        return f"{self.words()} = {plain(value)}"
-
-
-def _table(group: Group) -> Array | None:
-    """The leaves of few rows of many numbers as one array, a row for each leaf; None where columns serve better."""
-    columns = group.columns
-    if len(columns) < _MANY or group.rows > len(columns):
-        return None
-    # Columns of one kind were cut from one table, if they were made together.
-    table = columns[0].base
-    if table is not None and table.shape == (len(columns), group.rows):
-        return table if table.dtype in _NUMBERS else None
-    dtypes = {column.dtype for column in columns}
-    return np.array(columns) if len(dtypes) == 1 and dtypes <= _NUMBERS else None
-
-
-_NUMBERS = {np.dtype(np.int64), np.dtype(np.float64)}
-
-
-@lru_cache(maxsize=64)
-def _as_arrays(reference: tuple[Scalar, ...], kind: str) -> tuple[Array, Array]:
-    """Which values are of this kind, and the values, each a row."""
-    alike = [_kind_of(value) == kind for value in reference]
-    wanted = [value if same else 0 for value, same in zip(reference, alike, strict=True)]
-    return np.array(alike, dtype=np.bool_)[:, None], np.array(wanted)[:, None]
-
-
-_MANY = 64
-"""Leaves from which on few rows are worth a table."""
-
-
-def _of_table(name: str, table: Array) -> Array:
-    numbers = table.astype(np.float64, copy=False)
-    with np.errstate(all="ignore"):
-        if name == "mean":
-            # One after the other, as columns are added: sums depend on the order.
-            return np.asarray(np.cumsum(numbers, axis=0)[-1] / len(numbers))
-        return np.asarray(numbers.min(axis=0) if name == "min" else numbers.max(axis=0))
+                join(total, column, out=total)
+            return total / len(numbers) if self.name == "mean" else total
 
 
 def as_floats(column: Array) -> Array:
@@ -321,40 +296,25 @@ def _as_float(value: Any) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def plain(value: Scalar) -> str:
-    """A value as a person writes it: 3 for 3.0.
+def _table(group: Group) -> Array | None:
+    """The leaves of few rows of many numbers as one array, a row for each leaf; None where columns serve better."""
+    columns = group.columns
+    if len(columns) < _MANY or group.rows > len(columns):
+        return None
+    # Columns of one kind were cut from one table, if they were made together.
+    table = columns[0].base
+    if table is not None and table.shape == (len(columns), group.rows):
+        return table if table.dtype in NUMBERS else None
+    dtypes = {column.dtype for column in columns}
+    return np.array(columns) if len(dtypes) == 1 and dtypes <= NUMBERS else None
 
-    >>> plain(3.0), plain(0.5)
-    ('3', '0.5')
-    """
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return str(int(value)) if whole else repr(value)  # type: ignore[arg-type]
 
-
-class Special(BaseFeature, frozen=True, tag="special"):
-    """Whether a float is finite, nan, inf or -inf; with `zeros`, whether it is -0.0, which equals 0.0."""
-
-    path: Path = ()
-    zeros: bool = False
-
-    def column(self, group: Group) -> Array | Scalar:
-        """A name a row."""
-        leaf = Value(self.path).column(group)
-        if not isinstance(leaf, np.ndarray) or leaf.dtype != np.float64:
-            return None
-        if self.zeros:
-            return np.asarray(np.array(["not -0.0", "-0.0"], dtype=object)[((leaf == 0) & np.signbit(leaf)) * 1])
-        names = np.array(["finite", "nan", "inf", "-inf"], dtype=object)
-        code = np.isnan(leaf) * 1 + np.isposinf(leaf) * 2 + np.isneginf(leaf) * 3
-        return np.asarray(names[code])
-
-    def words(self) -> str:
-        """How a programmer would write it."""
-        return Value(self.path).words()
-
-    def equals(self, value: Scalar) -> str | None:
-        """What it is."""
-        return f"{self.words()} is {value}"
+@lru_cache(maxsize=64)
+def _as_arrays(reference: tuple[Scalar, ...], kind: str) -> tuple[Array, Array]:
+    """Which values are of this kind, and the values, each a row."""
+    alike = [_kind_of(value) == kind for value in reference]
+    wanted = [value if same else 0 for value, same in zip(reference, alike, strict=True)]
+    return np.array(alike, dtype=np.bool_)[:, None], np.array(wanted)[:, None]
 
 
 def _typed(*values: Scalar) -> tuple[tuple[type, Scalar], ...]:
@@ -362,6 +322,4 @@ def _typed(*values: Scalar) -> tuple[tuple[type, Scalar], ...]:
 
 
 def _kind_of(value: Any) -> str:
-    if value is None:
-        return "none"
-    return "str" if isinstance(value, str) else type(value).__name__
+    return "none" if value is None else "str" if isinstance(value, str) else type(value).__name__

@@ -1,7 +1,7 @@
 """The paper's test: thin the hits on the x side by e^-epsilon, then Fisher's exact test, averaged over the thinning.
 
 The average is computed exactly, not by Monte Carlo. Each thinned p-value is valid; their average is *not* itself a
-valid p-value (twice an average of p-values is), so verdicts should rest on `allocation`. It is here to reproduce
+valid p-value (twice an average of p-values is), so verdicts should rest on `ratio`. It is here to reproduce
 the paper's figures.
 """
 
@@ -11,11 +11,12 @@ import math
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from refutedp.hypothesis.tails import log_binomial_pmf, log_hypergeometric_pmf, log_hypergeometric_upper
+from refutedp.hypothesis.tests.ratio import log_binomial_pmf, log_hypergeometric_pmf, log_hypergeometric_upper
 from refutedp.model.records import Counts
 
-Floats: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+Floats: TypeAlias = NDArray[np.float64]
 
 _NEGLIGIBLE = 65.0
 """Terms e^45 times smaller than the largest change nothing; the rest is slack for the estimate that finds them."""
@@ -24,8 +25,6 @@ _NEGLIGIBLE = 65.0
 def log_p_value(counts: Counts, epsilon: float) -> float:
     """log of the expectation of Fisher's p-value over the thinning Binomial(x, e^-epsilon).
 
-    >>> from refutedp.model.records import Counts
-    >>> import math
     >>> round(math.exp(log_p_value(Counts(x=29, y=5, n_x=50, n_y=50), epsilon=1.0)), 4)
     0.1467
     """

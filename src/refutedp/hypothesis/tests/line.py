@@ -2,10 +2,17 @@
 
 P2 is unknown. "P Values Maximized Over a Confidence Set for the Nuisance Parameter" (Berger & Boos 1994): with a
 confidence interval C for P2 of level 1 - gamma, gamma + sup over u in C of P(R | P1 = largest(u), P2 = u) is a valid
-p-value, where R holds the outcomes at least as extreme as the observed one in an order fixed beforehand
-(`likelihood`). R is {x >= critical(y)}, so its probability grows with P1 and falls with P2: on a cell [u, v] of rates
-it is at most what P1 = largest(v) with P2 = u gives. The cells cover C, and the outcomes y are gathered in blocks by
-the same argument, so the supremum is bounded from above, never guessed.
+p-value, where R holds the outcomes at least as extreme as the observed one in an order fixed beforehand.
+
+The order is that of the likelihood ratio against a line P1 <= slope P2 + intercept,
+
+    L(x, y) = 2 min over u of [n_x KL(x/n_x, slope u + intercept) + n_y KL(y/n_y, u)]    for rates beyond the line.
+
+By the envelope theorem its derivative is 2 log of an odds ratio that exceeds one in x and falls below one in y, so L
+grows with x and falls with y: R = {L >= L(observed)} = {x >= critical(y)} with a nondecreasing `critical`. So its
+probability grows with P1 and falls with P2: on a cell [u, v] of rates it is at most what P1 = largest(v) with P2 = u
+gives. The cells cover C, and the outcomes y are gathered in blocks by the same argument, so the supremum is bounded
+from above, never guessed.
 
 Tails come from the incomplete beta function, or, where that costs too much, from the bounds of "A Complete Proof of
 Universal Inequalities for the Distribution Function of the Binomial Law" (Zubkov & Serov 2013), which exceed them by
@@ -15,6 +22,7 @@ less than one outcome.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,13 +30,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.hypothesis.tails import clopper_pearson, log_binomial_pmf, log_binomial_upper
-from refutedp.hypothesis.tests.likelihood import critical, deviance, statistic
-from refutedp.model.bisection import bisected
+from refutedp.hypothesis.tests.ratio import clopper_pearson, log_binomial_pmf, log_binomial_upper
+from refutedp.model.bisection import all_bisected, bisected
 from refutedp.model.claims import Tangent
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 
 GAMMAS = (1e-5, 1e-10)
 """Probability with which the interval for P2 may fail: for ordinary levels, and for very strict ones."""
@@ -44,6 +52,10 @@ _ROOT_STEPS = 24
 _CLOSE = 0.005
 """How far, in standard deviations, a bound may stay below the best one."""
 _ROUNDING = 1e-6
+_HALVINGS, _FEWER_HALVINGS = 60, 40
+"""Of the bisections along a line: for a test, and for a score."""
+_SLACK = 1e-9
+"""The observed outcome must count as extreme as itself whatever the rounding."""
 _EQUAL = Tangent(1.0, 0.0)
 
 
@@ -228,3 +240,121 @@ def _probit(p: Floats) -> Floats:
     from scipy import special
 
     return np.asarray(special.ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
+
+
+def statistic(counts: Counts, line: Tangent) -> float:
+    """L of the observed hits; zero when their rates lie within the line.
+
+    >>> statistic(Counts(x=5, y=5, n_x=50, n_y=50), Tangent(2.0, 0.01))
+    0.0
+    """
+    if counts.n_x == 0 or counts.n_y == 0:
+        return 0.0
+    x, y = np.array([float(counts.x)]), np.array([float(counts.y)])
+    return float(_statistics(x, y, counts.n_x, counts.n_y, line)[0])
+
+
+def critical(y: Floats, n_x: int, n_y: int, line: Tangent, level: float) -> Floats:
+    """For each y the least x with L(x, y) >= level; n_x + 1 when there is none.
+
+    Along the stationary points x is a function of u, and L grows with u: one bisection a value of y.
+    """
+    level = level * (1 - _SLACK)
+    top = min((1 - line.intercept) / line.slope, 1.0)
+
+    def beyond(u: Floats) -> NDArray[np.bool_]:
+        x = _stationary(y, n_x, n_y, u, line)
+        return np.asarray((x > n_x) | (_ratio(np.minimum(x, n_x), y, n_x, n_y, u, line) >= level))
+
+    low, _ = all_bisected(beyond, np.minimum(y / n_y, top), np.full_like(y, top), _HALVINGS)
+    x = _stationary(y, n_x, n_y, low, line)
+    least = np.ceil(np.minimum(x, n_x + 1) * (1 - 1e-12) - 1e-9)
+    for end in (0, n_y):
+        # With no hits, or hits only, a rate of zero or one may explain y best whatever x is: x is no function of u.
+        if np.any(y == end):
+            least[y == end] = _least_at(end, n_x, n_y, line, level)
+    full = np.flatnonzero(least >= n_x)
+    if len(full):
+        never = _statistics(np.full(len(full), float(n_x)), y[full], n_x, n_y, line) < level
+        least[full[never]] = n_x + 1
+    # Rounding must not break the order that the theory promises.
+    return np.asarray(np.minimum.accumulate(np.clip(least, 0, n_x + 1)[::-1])[::-1])
+
+
+def _least_at(y: int, n_x: int, n_y: int, line: Tangent, level: float) -> int:
+    """The least x with L(x, y) >= level; n_x + 1 when there is none."""
+
+    def reached(x: int) -> bool:
+        return bool(_statistics(np.array([float(x)]), np.array([float(y)]), n_x, n_y, line)[0] >= level)
+
+    return bisect_left(range(n_x + 1), True, key=reached)
+
+
+def _statistics(x: Floats, y: Floats, n_x: int, n_y: int, line: Tangent) -> Floats:
+    """L elementwise."""
+    u = likeliest(x, y, n_x, n_y, line.slope, line.intercept, _HALVINGS)
+    beyond = x / n_x > line.slope * y / n_y + line.intercept
+    return np.asarray(np.where(beyond, _ratio(x, y, n_x, n_y, u, line), 0.0))
+
+
+def likeliest(
+    x: Floats, y: Floats, n_x: int, n_y: int, slope: float | Floats, intercept: float | Floats, halvings: int
+) -> Floats:
+    """P2 of the point of a line that explains the hits best; lines may be one for all or one each.
+
+    The likelihood is concave along the line, so its derivative changes sign once: between the observed P2 and the one
+    at which the line has the observed P1.
+    """
+    top = np.minimum((1 - intercept) / slope, 1.0)
+    line_p2 = np.clip((x / n_x - intercept) / slope, 0.0, top)
+    low, high = np.minimum(np.minimum(y / n_y, top), line_p2), np.minimum(np.maximum(y / n_y, line_p2), top)
+
+    def falls(u: Floats) -> NDArray[np.bool_]:
+        p1 = slope * u + intercept
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pull = slope * (x - n_x * p1) / (p1 * (1 - p1)) + (y - n_y * u) / (u * (1 - u))
+        return ~(pull > 0)
+
+    low, high = all_bisected(falls, low, high, halvings)
+    return (low + high) / 2
+
+
+def _stationary(y: Floats, n_x: int, n_y: int, u: Floats, line: Tangent) -> Floats:
+    """The x whose likelihood under the line is largest at u, given y."""
+    p1 = line.slope * u + line.intercept
+    pull = np.where(u > 0, (n_y * u - y) / np.maximum(u * (1 - u), 1e-300), np.where(y > 0, -np.inf, n_y))
+    return np.asarray(n_x * p1 + p1 * np.maximum(1 - p1, 0.0) / line.slope * pull)
+
+
+def _ratio(x: Floats, y: Floats, n_x: int, n_y: int, u: Floats, line: Tangent) -> Floats:
+    p1 = np.minimum(line.slope * u + line.intercept, 1.0)
+    return 2 * (deviance(x, n_x, p1) + deviance(y, n_y, u))
+
+
+def deviance(k: Floats, n: int, p: Floats) -> Floats:
+    """n KL(k/n, p): how badly the rate p explains k hits of n."""
+    from scipy import special
+
+    return np.asarray(np.maximum(special.rel_entr(k, n * p) + special.rel_entr(n - k, n * (1 - p)), 0.0))
+
+
+def signed_root(x: Ints, y: Ints, runs: int, slope: Floats, intercept: Floats) -> Floats:
+    """The signed root of the likelihood ratio against lines, one an event: about standard normal on the line."""
+    xf, yf = x.astype(np.float64), y.astype(np.float64)
+    u = likeliest(xf, yf, runs, runs, slope, intercept, _FEWER_HALVINGS)
+    ratio = 2 * (deviance(xf, runs, np.minimum(slope * u + intercept, 1.0)) + deviance(yf, runs, u))
+    beyond = xf / runs > slope * yf / runs + intercept
+    return np.asarray(np.where(beyond, 1.0, -1.0) * np.sqrt(np.minimum(ratio, 1e12)))
+
+
+def share_for(tangent: Tangent, p1: float, p2: float) -> float:
+    """The part of the confirmation runs that the x side should get, from `search_rates` of search runs.
+
+    The variance p1 (1 - p1) / share + slope^2 p2 (1 - p2) / (1 - share) is least at odds of the standard deviations.
+
+    >>> round(share_for(Tangent(math.e, 1e-5), 0.05, 0.01), 2)
+    0.45
+    """
+    first = math.sqrt(max(p1 * (1 - p1), 1e-12))
+    second = tangent.slope * math.sqrt(max(p2 * (1 - p2), 1e-12))
+    return min(max(first / (first + second), 0.05), 0.95)
