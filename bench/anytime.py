@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from refutedp import Verdict, check
+from refutedp import ALL_DIFFER, Verdict, check
 
 EPSILON, SIGNIFICANCE = 0.5, 0.001
 
@@ -108,7 +108,9 @@ SMALL: dict[str, Any] = {"search_runs": 300, "confirm_runs": 1_000, "lengths": (
 
 def runs_of(bug: Callable[..., Any], seed: int) -> tuple[Any, int]:
     """The result, and all runs and calls that it took."""
-    result = check(bug, epsilon=EPSILON, significance=SIGNIFICANCE, seed=seed, lift=False, progress=False)
+    result = check(
+        bug, epsilon=EPSILON, adjacency=ALL_DIFFER, significance=SIGNIFICANCE, seed=seed, lift=False, progress=False
+    )
     return result, result.effort.runs
 
 

@@ -6,7 +6,9 @@ import time
 import pytest
 
 from refutedp import ONE_DIFFERS, AddRemove, Settings, UsageError, Verdict, check, sweep
+from refutedp.detector import budget
 from refutedp.detector.budget import LEAST_SEARCH, PART, fit, planned_search
+from refutedp.detector.sprint import most_runs
 from refutedp.hypothesis.tests.ratio import can_ever_convict
 from refutedp.inputs.source import pairs_for
 
@@ -22,7 +24,7 @@ def test_the_search_takes_no_more_runs_than_are_planned(given, pairs):
         return queries[0] + rng.laplace(scale=1 / epsilon)
 
     result = check(plain, epsilon=1.0, lift=False, search_runs=5000, confirm_runs=1000, time_limit=10_000, **given)
-    assert result.effort.search_runs <= planned_search(result.settings, pairs)
+    assert result.effort.search_runs <= planned_search(result.settings, pairs) + most_runs(pairs)
 
 
 def test_pairs_beyond_the_records_have_rounds_of_their_own_and_these_are_planned_too():
@@ -41,7 +43,8 @@ def test_pairs_beyond_the_records_have_rounds_of_their_own_and_these_are_planned
     pairs = pairs_for(AddRemove(tuple(range(8))))
     outside = sum(bool(pair.outside) for pair in pairs)
     assert len(pairs) == result.effort.pairs
-    assert result.effort.search_runs <= planned_search(result.settings, len(pairs), outside)
+    planned = planned_search(result.settings, len(pairs), outside) + most_runs(len(pairs))
+    assert result.effort.search_runs <= planned
 
 
 @pytest.mark.parametrize("limit", [1.0, 10.0, 60.0, 3600.0])
@@ -99,11 +102,26 @@ def slow(queries, epsilon, rng):
     return queries[0] + rng.laplace(scale=0.25 / epsilon)
 
 
-def test_a_slow_mechanism_is_caught_within_its_limit():
+def test_a_slow_mechanism_is_caught_by_a_sprint_before_anything_is_planned():
     result = check(slow, epsilon=1.0, adjacency=ONE_DIFFERS, lengths=(1,), time_limit=4.0)
     assert result.verdict is Verdict.VIOLATION
+    assert result.effort.runs < 3_000 and result.settings.search_runs == 100_000
+
+
+def careful(queries, epsilon, rng):
+    time.sleep(0.0002)
+    return queries[0] + rng.laplace(scale=1 / epsilon)
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"), [({"time_limit": 4.0}, "Fitted to time_limit=4"), ({}, "Every run is a call, so a minute")]
+)
+def test_a_correct_mechanism_is_fitted_to_the_limit_or_to_a_minute(monkeypatch, limit, told):
+    monkeypatch.setattr(budget, "USUAL_LIMIT", 4.0)
+    result = check(careful, epsilon=1.0, adjacency=ONE_DIFFERS, lengths=(1,), **limit)
+    assert result.verdict is not Verdict.VIOLATION
     assert result.settings.search_runs < 100_000
-    assert any(note.startswith("Fitted to time_limit=4") for note in result.notes)
+    assert any(note.startswith(told) for note in result.notes)
 
 
 @pytest.mark.parametrize("limit", [0, -1, math.inf, math.nan, "soon", True])

@@ -133,10 +133,12 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         settings=settings,
         origin=origin_of(described.function),
     )
-    quick = _sprinted(result, prepared, request, settings, report)
-    if quick.verdict is Verdict.VIOLATION:
-        return quick
-    settings = _within_time(prepared, claim, quick.settings, request.started)
+    left = 1.0
+    if sprints(prepared, settings):
+        result, left = _sprinted(result, prepared, request, report), 1 - SHARE
+        if result.verdict is Verdict.VIOLATION:
+            return result
+    settings = _within_time(prepared, claim, settings, request.started)
     found = search(prepared, claim, scorer, settings, report)
     result = replace(
         result,
@@ -144,9 +146,9 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         effort=Effort(
             found.pairs,
             found.events,
-            quick.effort.search_runs + found.runs,
-            quick.effort.confirm_runs,
-            quick.effort.other_runs + prepared.calls + found.noise_free,
+            result.effort.search_runs + found.runs,
+            result.effort.confirm_runs,
+            result.effort.other_runs + prepared.calls + found.noise_free,
         ),
         notes=(*prepared.notes, *request.notes),
         vacuous=found.same,
@@ -154,8 +156,8 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     if found.candidate is None or found.sampler is None:
         return result
     chosen = [(found.candidate, found.sampler), *([] if found.outside is None else [found.outside])]
-    # Where two are tested, each gets half of the significance.
-    level = replace(settings, significance=settings.significance / len(chosen))
+    # Where two are tested, each gets half of the significance that is left.
+    level = replace(settings, significance=left * settings.significance / len(chosen))
     tested: list[_Tested] = []
     for candidate, sampler in chosen:
         try:
@@ -191,19 +193,15 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     )
 
 
-def _sprinted(
-    result: Result, prepared: Prepared, request: Request, settings: Settings, report: Callable[[Progress], None]
-) -> Result:
-    """The result of a sprint: a violation, or what it took and the settings with what is left of the significance."""
-    if not sprints(prepared, settings):
-        return result
-    claim, brief = request.claim, for_a_try(settings)
+def _sprinted(result: Result, prepared: Prepared, request: Request, report: Callable[[Progress], None]) -> Result:
+    """The result of a sprint: a violation, or what it took."""
+    claim, settings = request.claim, result.settings
     limit = SPRINT_PART * limit_of(prepared.samplers, settings)
     scorer = claim_test(claim).scorer(settings.search_runs)
     quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
     confirm_runs = 0
     for number, (candidate, sampler) in enumerate(quick.proposals()):
-        tried = _test(candidate, sampler, claim, brief, report, TRY_STREAM + number)
+        tried = _test(candidate, sampler, claim, for_a_try(settings), report, TRY_STREAM + number)
         confirm_runs += tried.confirm_runs
         if tried.verdict is Verdict.VIOLATION:
             other = prepared.calls + quick.noise_free
@@ -215,8 +213,7 @@ def _sprinted(
                 notes=(*prepared.notes, *request.notes),
                 make_profile=partial(profile_runs, tried.sampler, tried.evidence.candidate, settings),
             )
-    left = replace(settings, significance=(1 - SHARE) * settings.significance)
-    return replace(result, effort=Effort(0, 0, quick.runs, confirm_runs, quick.noise_free), settings=left)
+    return replace(result, effort=Effort(0, 0, quick.runs, confirm_runs, quick.noise_free))
 
 
 @dataclass(frozen=True, slots=True)

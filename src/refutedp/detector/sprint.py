@@ -48,6 +48,11 @@ def sprints(prepared: Prepared, settings: Settings) -> bool:
     return calls and settings.stop == "early" and settings.method != "fisher"
 
 
+def most_runs(pairs: int) -> int:
+    """The most search runs of a sprint of so many pairs, on both sides together."""
+    return sum(2 * runs * math.ceil(part * pairs) for runs, part in STEPS)
+
+
 def for_a_try(settings: Settings) -> Settings:
     """The settings of one test: few runs, a small share of the significance, and a stop as soon as it may."""
     return replace(
