@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.tracing.bytecode import instructions, used_names
-from refutedp.tracing.users_code import is_library
+from refutedp.tracing.copier import instructions, is_library, used_names
 
 MOST = 24
 """Numbers, and words, that are kept."""

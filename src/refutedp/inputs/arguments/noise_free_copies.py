@@ -14,9 +14,7 @@ import numpy as np
 from refutedp.inputs.arguments.arrays_of_terms import largest, smallest
 from refutedp.inputs.arguments.noise_free_draws import FollowedDraws
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth, combine, watched
-from refutedp.tracing.copier import Copier
-from refutedp.tracing.stage import Stage
-from refutedp.tracing.users_code import is_library
+from refutedp.tracing.copier import Copier, Stage, is_library
 
 _ABSENT: Any = object()
 

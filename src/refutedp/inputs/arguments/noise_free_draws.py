@@ -12,8 +12,7 @@ from refutedp.inputs.arguments.explore import Tracing
 from refutedp.inputs.arguments.following import CannotFollow
 from refutedp.inputs.arguments.sites import location
 from refutedp.inputs.arguments.terms_of_a_run import Number, Truth, watched
-from refutedp.tracing.distributions import Distribution
-from refutedp.tracing.kinds_of_noise import Noise
+from refutedp.tracing.distributions import Distribution, Noise
 from refutedp.tracing.without_noise import NoiseFree
 
 

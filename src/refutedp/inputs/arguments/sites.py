@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from refutedp.tracing.users_code import calling_frame, is_internal, is_library, module_of, users_frame
+from refutedp.tracing.copier import calling_frame, is_internal, is_library, module_of, users_frame
 
 
 @dataclass(frozen=True, slots=True)

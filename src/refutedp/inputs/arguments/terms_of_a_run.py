@@ -20,7 +20,7 @@ from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.following import CannotFollow, FollowedRun, NeedsFloat
 from refutedp.inputs.arguments.operators import Arithmetic, Operation
 from refutedp.inputs.arguments.sites import asking_site, location
-from refutedp.tracing.handler import Traced
+from refutedp.tracing.rng_proxy import Traced
 
 LARGEST_EXPONENT = 8
 
