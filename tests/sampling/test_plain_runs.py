@@ -7,7 +7,7 @@ import pytest
 
 from refutedp import MechanismError, check
 from refutedp.model.mechanism import describe
-from refutedp.model.streams import child
+from refutedp.model.settings import child
 from refutedp.sampling.encode import encode
 from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.plain import TURNS, run_plain

@@ -165,7 +165,7 @@ def segfault(queries, epsilon, rng):
 def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
-    from refutedp.model.streams import child
+    from refutedp.model.settings import child
     from refutedp.sampling.plain import PlainSampler
 
     samplers = [
@@ -375,7 +375,7 @@ def test_another_server_is_no_ray_cluster(monkeypatch):
 def test_seeds_do_not_depend_on_the_order_of_chunks():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
-    from refutedp.model.streams import child
+    from refutedp.model.settings import child
     from refutedp.sampling.plain import PlainSampler
 
     sampler = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))

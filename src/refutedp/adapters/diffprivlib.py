@@ -13,10 +13,10 @@ import numpy as np
 
 from refutedp.adapters import _pairs
 from refutedp.adapters._runs import repeat
-from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
 from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.records import Pair
 
 try:

@@ -8,10 +8,10 @@ from typing import Any
 
 from refutedp.adapters import _pairs
 from refutedp.adapters._runs import repeat
-from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove
 from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import OWN_RANDOMNESS, Adapted, Own
 
 try:
     import pydp  # noqa: F401

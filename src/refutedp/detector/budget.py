@@ -11,10 +11,9 @@ from functools import partial
 
 from refutedp.detector.rounds import ROUNDS
 from refutedp.hypothesis.power import can_ever_convict
-from refutedp.model.bisection import bisected
+from refutedp.model.claims.claim import bisected
 from refutedp.model.errors import UsageError
-from refutedp.model.settings import Settings
-from refutedp.model.streams import TIMING_STREAM, child
+from refutedp.model.settings import TIMING_STREAM, Settings, child
 from refutedp.sampling.sampler import Sampler
 
 PART = 0.8

@@ -23,8 +23,7 @@ from refutedp.hypothesis.tails import log_binomial_upper, log_hypergeometric_upp
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, child
+from refutedp.model.settings import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, Progress, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.plain import run_plain
 from refutedp.sampling.sampler import CannotSample, Sampler

@@ -23,10 +23,9 @@ from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import Claim
-from refutedp.model.origin import origin_of
+from refutedp.model.mechanism import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import ROUNDING_STREAM
+from refutedp.model.settings import ROUNDING_STREAM, Progress, Settings
 from refutedp.sampling.sampler import Sampler
 
 OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (500, 2_000)

@@ -19,8 +19,7 @@ from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import PROOF_STREAM, TRIAL_STREAM, child
+from refutedp.model.settings import PROOF_STREAM, TRIAL_STREAM, Progress, Settings, child
 from refutedp.sampling.plain import PlainSampler
 from refutedp.sampling.sampler import Runs, Sampler
 from refutedp.sampling.samplers import Samplers, as_written

@@ -19,8 +19,7 @@ from refutedp.events.ranking import OPTIMISTIC, Scored, complexity
 from refutedp.hypothesis.scoring import ClaimScorer
 from refutedp.hypothesis.tests import paired
 from refutedp.model.records import Counts
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import ROUND_STREAM, child
+from refutedp.model.settings import ROUND_STREAM, Progress, Settings, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.sampler import Sampler, chunk_sizes
 

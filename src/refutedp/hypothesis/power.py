@@ -7,7 +7,7 @@ from bisect import bisect_left
 
 from refutedp.hypothesis.tails import log_binomial_upper
 from refutedp.hypothesis.tests import paired as paired
-from refutedp.model.bisection import bisected
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts
 
 POWER = 0.8

@@ -1,13 +1,21 @@
-"""How hard to look, and how sure to be: each setting once, with its type, default, meaning, check and option."""
+"""How hard to look, and how sure to be: each setting once, with its type, default, meaning, check and option.
+
+One of them is the seed: every chunk of runs has a stream of its own under it, whoever makes it and in whatever order.
+"""
 
 from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from refutedp.model.errors import UsageError
 
@@ -18,6 +26,17 @@ Engine: TypeAlias = Literal["local", "dask", "ray"]
 OnError: TypeAlias = Literal["output", "raise"]
 FloatLeaks: TypeAlias = Literal["report", "convict", "ignore"]
 Importance: TypeAlias = Literal["needed", "always", "never"]
+GlobalState: TypeAlias = tuple[Any, Any]
+"""Those of `np.random` and `random`."""
+
+TRIAL_STREAM, CONFIRM_STREAM, PROOF_STREAM, TIMING_STREAM = 0, 2, 3, 4
+PILOT_STREAM, MAIN_STREAM, ROUND_STREAM = 10, 11, 12
+PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM = 20, 21, 22, 23, 24
+EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM = 30, 31, 32
+LEDGER_STREAM, EVOLVE_STREAM = 40, 41
+"""The first number of every key, one for each purpose: no two purposes share runs."""
+ANEW = 100
+"""Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +290,89 @@ def settings_from(base: Settings | None, options: Mapping[str, Any], *, of: Call
     if base is not None and not isinstance(base, Settings):
         raise UsageError(f"settings={base!r} must be a Settings record, such as Settings(seed=1)")
     return replace(base or Settings(), **options)
+
+
+def child(seed: int, *key: int) -> np.random.SeedSequence:
+    """The stream named by `key` under `seed`; distinct keys give independent streams.
+
+    >>> child(0, 1, 2).generate_state(1).tolist() == child(0, 1, 2).generate_state(1).tolist()
+    True
+    >>> child(0, 1, 2).generate_state(1).tolist() == child(0, 2, 1).generate_state(1).tolist()
+    False
+    """
+    return np.random.SeedSequence(entropy=seed, spawn_key=key)
+
+
+@contextmanager
+def kept_globals() -> Iterator[None]:
+    """Give `np.random` and `random` back their states after the block."""
+    before = np.random.get_state(), random.getstate()
+    try:
+        yield
+    finally:
+        set_globals(before)
+
+
+@contextmanager
+def seeded_globals(seeds: np.random.SeedSequence) -> Iterator[None]:
+    """The same, and seed them for the block.
+
+    This is how a function that takes no rng but calls `np.random.*` or `random.*` reproduces too.
+    """
+    with kept_globals():
+        words = seeds.generate_state(16)
+        np.random.seed(words[:8])
+        random.seed(int.from_bytes(words[8:].tobytes(), "little"))
+        yield
+
+
+def global_state(seeds: np.random.SeedSequence) -> GlobalState:
+    """The states of the global generators that these seeds give."""
+    with seeded_globals(seeds):
+        return np.random.get_state(), random.getstate()
+
+
+def set_globals(state: GlobalState) -> None:
+    """Put `np.random` and `random` into these states."""
+    np.random.set_state(state[0])
+    random.setstate(state[1])
+
+
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float if it is a positive finite number; otherwise one sentence that says what is wrong."""
+    return _number(name, value, "a positive number", lambda number: number > 0, "must be positive")
+
+
+def number_from_zero(name: str, value: Any) -> float:
+    """`value` as a float if it is zero or positive and finite."""
+    return _number(name, value, "a number of at least zero", lambda number: number >= 0, "must not be negative")
+
+
+def small_probability(name: str, value: Any) -> float:
+    """`value` as a float if it lies in [0, 1)."""
+    number = number_from_zero(name, value)
+    if number >= 1:
+        raise UsageError(f"{name}={value!r} must be below 1: with {name} of 1 everything is permitted")
+    return number
+
+
+def order_above_one(name: str, value: Any) -> float:
+    """`value` as a float if it is a finite Rényi order, greater than one."""
+    otherwise = "must be greater than 1, as the order of a Rényi divergence"
+    return _number(name, value, "a number above 1", lambda number: number > 1, otherwise)
+
+
+def _number(name: str, value: Any, wanted: str, fits: Callable[[float], bool], otherwise: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name}={value!r} must be a number, not a {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise UsageError(f"{name}=nan must be {wanted}")
+    if math.isinf(number):
+        raise UsageError(f"{name}={value!r} must be finite: nothing can violate an infinite privacy budget")
+    if not fits(number):
+        raise UsageError(f"{name}={value!r} {otherwise}")
+    return number

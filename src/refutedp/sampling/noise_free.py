@@ -12,7 +12,7 @@ import numpy as np
 
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Outputs
-from refutedp.model.streams import seeded_globals
+from refutedp.model.settings import seeded_globals
 from refutedp.sampling.encode import shape_of
 from refutedp.tracing.copier import Stage
 from refutedp.tracing.without_noise import NoiseFree

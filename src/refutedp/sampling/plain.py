@@ -13,7 +13,7 @@ from refutedp.model.errors import MechanismError
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array, Group, Outputs, compress, merge
 from refutedp.model.records import Pair
-from refutedp.model.streams import seeded_globals
+from refutedp.model.settings import seeded_globals
 from refutedp.sampling.encode import Raised, encode, shape_of
 from refutedp.sampling.sampler import OnError, Runs, Sampler
 

@@ -1,8 +1,8 @@
 """Copies of a mechanism and of the helpers it calls, whose globals see a stage; no module is patched.
 
 A `Stage` is what a copied function sees of the world: proxies of `numpy.random`, `random` and generators. The user's
-code is copied, and a library's run as it is; they are told by name, never by place: a mechanism is treated alike whether
-it is a file, or part of an installed package.
+code is copied, and a library's run as it is; which is whose is told by name, never by place: a mechanism is treated
+alike whether it is a file, or part of an installed package.
 """
 
 from __future__ import annotations

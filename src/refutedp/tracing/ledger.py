@@ -23,7 +23,7 @@ import numpy as np
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.records import Pair
-from refutedp.model.streams import LEDGER_STREAM, child, global_state, kept_globals, set_globals
+from refutedp.model.settings import LEDGER_STREAM, child, global_state, kept_globals, set_globals
 
 GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
 """Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.api.saved.libraries import library
-from refutedp.model.datasets.pandas_frames import is_counted
+from refutedp.model.datasets import is_counted
 from refutedp.model.errors import UsageError
 
 _NUMPY_KINDS = "biufcO"

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from refutedp.hypothesis.betting.anytime import EProcess
-from refutedp.model.bisection import bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts
 
 _BROAD = ((0.6, 1.0), (0.25, 6.0))

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.bisection import all_bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import all_bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from refutedp.hypothesis.tails import clopper_pearson, log_binomial_pmf, log_binomial_upper
 from refutedp.hypothesis.tests.likelihood import critical, deviance, statistic
-from refutedp.model.bisection import bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]

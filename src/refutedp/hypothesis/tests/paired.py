@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from refutedp.hypothesis.betting.anytime import EProcess
 from refutedp.hypothesis.tails import clopper_pearson
 from refutedp.hypothesis.tests.allocation import lower_bounds
-from refutedp.model.bisection import bisected
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]

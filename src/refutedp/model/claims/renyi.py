@@ -16,19 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.bisection import all_bisected
-from refutedp.model.claims.approximate import ApproxDP
-from refutedp.model.claims.claim import (
-    Claim,
-    Floats,
-    Tangent,
-    expit,
-    order_above_one,
-    outwards,
-    positive_number,
-    small_probability,
-)
+from refutedp.model.claims.claim import ApproxDP, Claim, Floats, Tangent, all_bisected, expit, outwards
 from refutedp.model.errors import UsageError
+from refutedp.model.settings import order_above_one, positive_number, small_probability
 
 _ORDERS = 40
 _REFINED = 9
