@@ -11,7 +11,7 @@ from refutedp.detector.rounds import LAST_CONTENDERS, ROUNDS, Contender, Finalis
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search
-from refutedp.sampling.plain import PlainSampler
+from refutedp.sampling.sampler import PlainSampler
 
 
 def rare_and_common(queries, epsilon, rng):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from refutedp import UnsupportedOutputError
 from refutedp.model.outputs import Group, compress, merge
-from refutedp.sampling.encode import Raised, _Walk, encode, shape_of
-from refutedp.sampling.plain import encode_array
+from refutedp.sampling.encode import Raised, _Walk, encode, encode_array, shape_of
 
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.none())
 OUTPUTS = st.recursive(

@@ -166,7 +166,7 @@ def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
     from refutedp.model.settings import child
-    from refutedp.sampling.plain import PlainSampler
+    from refutedp.sampling.sampler import PlainSampler
 
     samplers = [
         PlainSampler(describe(segfault), Pair([1, 1], [other, 1], "given", {"epsilon": 1.0})) for other in (0, 2)
@@ -376,7 +376,7 @@ def test_seeds_do_not_depend_on_the_order_of_chunks():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
     from refutedp.model.settings import child
-    from refutedp.sampling.plain import PlainSampler
+    from refutedp.sampling.sampler import PlainSampler
 
     sampler = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))
     chunks = [sampler.run(20, 20, child(0, 1, i)) for i in (0, 1)]

@@ -37,8 +37,7 @@ from refutedp.model.settings import (
     settings_from,
 )
 from refutedp.sampling.pool.tasks import engine_running
-from refutedp.sampling.sampler import Sampler
-from refutedp.sampling.samplers import Samplers, as_written
+from refutedp.sampling.sampler import Sampler, Samplers, as_written
 
 LOOK_RUNS = 20_000
 

@@ -25,8 +25,7 @@ from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits
 from refutedp.model.settings import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, Progress, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
-from refutedp.sampling.plain import run_plain
-from refutedp.sampling.sampler import CannotSample, Sampler
+from refutedp.sampling.sampler import CannotSample, Sampler, run_plain
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted.noise.shared_noise import SharedNoise

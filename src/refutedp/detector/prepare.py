@@ -20,9 +20,7 @@ from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
 from refutedp.model.settings import PROOF_STREAM, TRIAL_STREAM, Progress, Settings, child
-from refutedp.sampling.plain import PlainSampler
-from refutedp.sampling.sampler import Runs, Sampler
-from refutedp.sampling.samplers import Samplers, as_written
+from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_written
 
 TRIAL_RUNS = 8
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)

@@ -28,9 +28,8 @@ from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
 from refutedp.model.records import Candidate, Counts
 from refutedp.model.settings import MAIN_STREAM, PILOT_STREAM, Progress, Settings, child
-from refutedp.sampling.noise_free import noise_free_leaves
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.sampler import Sampler
+from refutedp.sampling.sampler import Sampler, noise_free_leaves
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise

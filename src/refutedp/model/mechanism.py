@@ -95,7 +95,7 @@ class Mechanism:
             # Where noise is left out, any seed will do.
             keywords[self.seed] = int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else 0
         if self.rng is not None:
-            keywords[self.rng] = _converted(rng, self.draws_from)
+            keywords[self.rng] = rng if self.draws_from == "generator" else _converted(rng, self.draws_from)
         if self.size is not None:
             keywords[self.size] = size
         try:
@@ -178,7 +178,7 @@ def _rng_parameter(parameters: list[inspect.Parameter]) -> tuple[str | None, Gen
 
 def _converted(rng: Any, kind: Generators) -> Any:
     """The generator that a mechanism wants, on the bits of a NumPy Generator."""
-    if kind == "generator" or not isinstance(rng, np.random.Generator):
+    if not isinstance(rng, np.random.Generator):
         return rng
     if kind == "legacy":
         return np.random.RandomState(rng.bit_generator)
