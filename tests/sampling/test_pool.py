@@ -226,7 +226,7 @@ def test_a_module_that_dask_workers_have_not_is_a_sentence(cluster, tmp_path, mo
 
 def test_a_dask_cluster_without_workers_is_a_sentence(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install refutedp[dask]")
-    monkeypatch.setattr("refutedp.sampling.pool.on_dask._WORKERS_WITHIN", 0.2)
+    monkeypatch.setattr("refutedp.sampling.pool.clusters._WORKERS_WITHIN", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty,
         pytest.raises(UsageError, match="has no workers"),

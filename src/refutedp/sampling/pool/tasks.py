@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pickle import PicklingError
 from threading import Event
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from refutedp.model.errors import MechanismError, UsageError
-from refutedp.sampling.pool.on_dask import run_on_dask, use_dask
-from refutedp.sampling.pool.on_ray import run_on_ray, use_ray
+from refutedp.model.settings import Engine
+from refutedp.sampling.pool.clusters import run_on_dask, run_on_ray, use_dask, use_ray
 
 T = TypeVar("T")
-Engine: TypeAlias = Literal["local", "dask", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,9 @@ class Pool:
         the iterator: no further task is started. Threads would share the generators of their process, and what a
         mechanism keeps there: under joblib's threading backend tasks run one after the other.
         """
-        if self.engine == "local" and (_threading() if _configured() else self.jobs == 1):
+        if self.engine == "local" and (
+            type(_backend()).__name__ == "ThreadingBackend" if _configured() else self.jobs == 1
+        ):
             for task in tasks:
                 yield task()
             return
@@ -175,10 +176,6 @@ def _configured() -> bool:
     return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
 
 
-def _threading() -> bool:
-    return type(_backend()).__name__ == "ThreadingBackend"
-
-
 def _backend() -> Any:
     """The backend that the caller chose with `joblib.parallel_config`, or joblib's own."""
     from joblib.parallel import get_active_backend
@@ -202,12 +199,11 @@ def _end_workers() -> None:
 def _alone(task: Task[T]) -> T:
     """The task in a process of its own, to learn whether it is the one that dies."""
     from joblib.externals.loky import get_reusable_executor
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
     try:
         return _value(executor.submit(_call, task).result())  # type: ignore[no-any-return]
-    except TerminatedWorkerError:
+    except _worker_died():
         raise _crashed(task) from None
     finally:
         executor.shutdown(wait=False, kill_workers=True)
@@ -234,12 +230,9 @@ def _crashed(task: Task[Any]) -> MechanismError:
 @contextmanager
 def engine_running(engine: Engine, scheduler: str | None) -> Iterator[None]:
     """For the block, a Dask or Ray cluster is there for tasks: the one at `scheduler`, or its own on this machine."""
-    if engine == "local":
-        yield
-        return
     with ExitStack() as stack:
         if engine == "dask":
             use_dask(stack, scheduler)
-        else:
+        elif engine == "ray":
             use_ray(stack, scheduler)
         yield
