@@ -56,7 +56,7 @@ class Tangent:
 class Claim(ABC):
     """A promise of privacy: a frozen dataclass of its numbers, each of which a mechanism may take as an argument.
 
-    A subclass gives `_largest`, `implies` and `str()`; it says in the class variables how it is called, and sharpens
+    A subclass gives `_largest` and `str()`; it says in the class variables how it is called, and sharpens
     what it knows better. It registers itself, for saved files and the command line.
     """
 
@@ -80,10 +80,6 @@ class Claim(ABC):
     @abstractmethod
     def _largest(self, p2: Floats) -> Floats:
         """`largest` for an array."""
-
-    @abstractmethod
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """Claims in other notions that follow from this one; (epsilon, delta)-claims are stated at `delta`."""
 
     @property
     def pure_epsilon(self) -> float | None:
@@ -354,16 +350,6 @@ class PureDP(_TwoLines):
         """By its epsilon."""
         return {"epsilon": self.epsilon}
 
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(epsilon, delta)-DP, epsilon^2/2-zCDP ("Concentrated Differential Privacy", Bun & Steinke 2016, Prop. 1.4).
-
-        >>> [str(claim) for claim in PureDP(0.5).implies(1e-5)]
-        ['(0.5, 0)-differential privacy', '0.125-zCDP']
-        """
-        from refutedp.model.claims.renyi import ZCDP
-
-        return (ApproxDP(self.epsilon, 0.0), ZCDP(self.epsilon**2 / 2))
-
     def __str__(self) -> str:
         return f"{self.epsilon:g}-differential privacy"
 
@@ -396,15 +382,6 @@ class ApproxDP(_TwoLines):
     def _weakened(self, step: int) -> float:
         # A small epsilon, which may be zero, grows by steps.
         return self.epsilon + 0.02 * step if self.epsilon < 0.5 else Claim._weakened(self, step)
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """Itself in the other currency: the trade-off function of "Gaussian Differential Privacy", Prop. 2.5.
-
-        >>> [str(claim) for claim in ApproxDP(1, 1e-5).implies(1e-3)]
-        ['(0.998645, 0.001)-differential privacy']
-        """
-        epsilon = self.epsilon_at(delta)
-        return (ApproxDP(epsilon, delta),) if math.isfinite(epsilon) and (epsilon or delta) else ()
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})-differential privacy"

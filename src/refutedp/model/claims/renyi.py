@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.claims.claim import ApproxDP, Claim, Floats, Tangent, all_bisected, expit, outwards
+from refutedp.model.claims.claim import Claim, Floats, Tangent, all_bisected, expit, outwards
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import order_above_one, positive_number, small_probability
 
@@ -134,7 +134,16 @@ class _BoundsDivergence(Claim):
         return min(1.0, max(0.0, p1 - slope * p2))
 
     def epsilon_at(self, delta: float) -> float:
-        """The logarithm of the slope of the tangent whose intercept is `delta`."""
+        """The logarithm of the slope of the tangent whose intercept is `delta`: the exact conversion.
+
+        Never weaker than the conversions of Mironov 2017 (Prop. 3), of Bun & Steinke 2016 (Prop. 1.3) and of "The
+        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020, Prop. 12 and Cor. 13): the
+        supremum of P1 - e^epsilon P2 over the coins that the divergence permits ("Three Variants of Differential
+        Privacy", Asoodeh et al. 2021).
+
+        >>> round(RenyiDP(8, 0.5).epsilon_at(1e-5), 5), round(ZCDP(0.5).epsilon_at(1e-5), 5)
+        (1.70973, 4.72841)
+        """
         small_probability("delta", delta)
         if delta <= 0:
             return math.inf
@@ -218,19 +227,6 @@ class RenyiDP(_BoundsDivergence):
             raise UsageError(f"--renyi {shown!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
         return cls(*numbers)
 
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(epsilon, delta)-DP by the exact conversion.
-
-        Never weaker than Mironov's epsilon + log(1/delta)/(alpha - 1) (his Prop. 3), nor than Prop. 12 of "The
-        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020): the supremum of
-        P1 - e^epsilon P2 over the coins that the divergence permits ("Three Variants of Differential Privacy",
-        Asoodeh et al. 2021).
-
-        >>> [str(claim) for claim in RenyiDP(8, 0.5).implies(1e-5)]
-        ['(1.70973, 1e-05)-differential privacy']
-        """
-        return (ApproxDP(self.epsilon_at(delta), delta),) if delta > 0 else ()
-
     def __str__(self) -> str:
         return f"({self.alpha:g}, {self.epsilon:g})-Rényi differential privacy"
 
@@ -291,18 +287,6 @@ class ZCDP(_BoundsDivergence):
             best = np.maximum(best, values.max(axis=1))
             low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
         return np.where(p1 > p2, best, 0.0)
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.
-
-        Never weaker than rho + 2 sqrt(rho log(1/delta)) (Bun & Steinke, Prop. 1.3) nor than Corollary 13 of "The
-        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020).
-
-        >>> [str(claim) for claim in ZCDP(0.5).implies(1e-5)][:2]
-        ['(4.72841, 1e-05)-differential privacy', '(2, 1)-Rényi differential privacy']
-        """
-        orders = (RenyiDP(2.0, 2 * self.rho), RenyiDP(8.0, 8 * self.rho))
-        return (ApproxDP(self.epsilon_at(delta), delta), *orders) if delta > 0 else orders
 
     def __str__(self) -> str:
         return f"{self.rho:g}-zCDP"

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from refutedp.model.claims.claim import ApproxDP, Claim, Floats, Tangent, all_bisected, outwards, suprema
-from refutedp.model.claims.renyi import ZCDP
 from refutedp.model.errors import UsageError
 from refutedp.model.settings import positive_number
 
@@ -72,14 +71,6 @@ class GaussianDP(Claim):
 
         first = special.ndtri(np.clip(p1, 1e-300, _NEARLY_ONE))
         return np.asarray(np.maximum(first - special.ndtri(np.clip(p2, 1e-300, _NEARLY_ONE)), 0.0))
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(epsilon, delta)-DP (Corollary 2.13) and mu^2/2-zCDP (Bun & Steinke 2016, Prop. 1.6; Blackwell).
-
-        >>> [str(claim) for claim in GaussianDP(1.0).implies(1e-5)]
-        ['(4.37718, 1e-05)-differential privacy', '0.5-zCDP']
-        """
-        return (ApproxDP(self.epsilon_at(delta), delta), ZCDP(self.mu**2 / 2))
 
     def __str__(self) -> str:
         return f"{self.mu:g}-Gaussian differential privacy"
@@ -169,11 +160,6 @@ class FDP(Claim):
         if not isinstance(self.tradeoff, Lines):
             return Claim.tangent_at(self, p2)
         return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(epsilon, delta)-DP: Prop. 2.12 of "Gaussian Differential Privacy"; none if f permits every epsilon."""
-        epsilon = self.epsilon_at(delta)
-        return (ApproxDP(epsilon, delta),) if math.isfinite(epsilon) and (epsilon or delta) else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The name and the guarantees (epsilon, delta) it implies at a fixed list of epsilons."""
