@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -257,14 +257,7 @@ COLUMN_DISTRIBUTIONS: dict[str, Callable[[Array, Array, Array], None]] = {
 """How a distribution turns uniform numbers, in place, into noise; with room for two numbers more for each."""
 
 
-class Uniform(Protocol):
-    """Whatever fills an array with uniform numbers of [0, 1), as NumPy's generators do."""
-
-    def random(self, *, out: Array) -> Any:
-        """Fill the array."""
-
-
-def standard(distribution: str, generator: Uniform, size: tuple[int, ...] | int) -> Array:
+def standard(distribution: str, generator: np.random.Generator, size: tuple[int, ...] | int) -> Array:
     """Noise of location 0 and scale 1.
 
     >>> import numpy as np

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,35 +26,19 @@ _EDGE = 1e-12
 _HALVINGS = 52
 _NODES = 25
 """Tangents that stand for the border on a stretch of rates."""
+Sides: TypeAlias = tuple[Floats, Floats]
+"""log P and log(1 - P) of a coin: nothing is lost for probabilities near zero or one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coins:
-    """log P and log(1 - P) on both sides: nothing is lost for probabilities near zero or one."""
-
-    log_p: Floats
-    log_not_p: Floats
-    log_q: Floats
-    log_not_q: Floats
-
-
-def coins(logit_p: Floats, logit_q: Floats) -> Coins:
-    """Coins whose heads have these log odds."""
-    return Coins(*_log_sides(logit_p), *_log_sides(logit_q))
-
-
-def _log_sides(logit: Floats) -> tuple[Floats, Floats]:
-    """log P and log(1 - P) of a coin with these log odds."""
+def _log_sides(logit: Floats) -> Sides:
     return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
 
 
-def divergence(pair: Coins, alpha: Floats) -> Floats:
+def divergence(p: Sides, q: Sides, alpha: Floats) -> Floats:
     """The larger of D_alpha(P || Q) and D_alpha(Q || P)."""
-    one = np.logaddexp(
-        alpha * pair.log_p + (1 - alpha) * pair.log_q, alpha * pair.log_not_p + (1 - alpha) * pair.log_not_q
-    )
-    other = np.logaddexp(
-        alpha * pair.log_q + (1 - alpha) * pair.log_p, alpha * pair.log_not_q + (1 - alpha) * pair.log_not_p
+    one, other = (
+        np.logaddexp(alpha * x + (1 - alpha) * y, alpha * not_x + (1 - alpha) * not_y)
+        for (x, not_x), (y, not_y) in ((p, q), (q, p))
     )
     return np.asarray(np.maximum(one, other) / (alpha - 1))
 
@@ -70,17 +54,16 @@ def largest_logit(logit_q: Floats, alpha: Floats, bound: Floats) -> Floats:
     # Within the border log(P/Q) <= bound alpha/(alpha - 1) - log(Q)/alpha, and the odds of 1 - P are bounded alike.
     high = np.full(logit_q.shape, 750.0)
     return all_bisected(
-        lambda middle: ~(divergence(Coins(*_log_sides(middle), *sides), alpha) <= bound), logit_q, high, _HALVINGS
+        lambda middle: ~(divergence(_log_sides(middle), sides, alpha) <= bound), logit_q, high, _HALVINGS
     )[1]
 
 
 def slope_at(logit_p: Floats, logit_q: Floats, alpha: Floats) -> Floats:
     """dP/dQ along the level line of the larger divergence through these coins."""
-    pair = coins(logit_p, logit_q)
-    log_r = pair.log_p - pair.log_q
-    log_m = pair.log_not_p - pair.log_not_q
-    one = np.logaddexp(alpha * log_r + pair.log_q, alpha * log_m + pair.log_not_q)
-    other = np.logaddexp((1 - alpha) * log_r + pair.log_q, (1 - alpha) * log_m + pair.log_not_q)
+    (log_p, log_not_p), (log_q, log_not_q) = _log_sides(logit_p), _log_sides(logit_q)
+    log_r, log_m = log_p - log_q, log_not_p - log_not_q
+    one = np.logaddexp(alpha * log_r + log_q, alpha * log_m + log_not_q)
+    other = np.logaddexp((1 - alpha) * log_r + log_q, (1 - alpha) * log_m + log_not_q)
     gap = log_m - log_r  # negative: the event is likelier under P
     ratio = np.expm1(alpha * gap) / np.expm1((alpha - 1) * gap)
     first = np.exp(log_r) * ratio * (alpha - 1) / alpha
@@ -205,8 +188,8 @@ class RenyiDP(_BoundsDivergence):
         >>> round(float(RenyiDP(2, 1.0).least(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 6)
         0.5
         """
-        pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
-        return np.where(p1 > p2, np.maximum(divergence(pair, np.array([self.alpha])), 0.0), 0.0)
+        p, q = _log_sides(_logits(np.maximum(p1, p2))), _log_sides(_logits(p2))
+        return np.where(p1 > p2, np.maximum(divergence(p, q, np.array([self.alpha])), 0.0), 0.0)
 
     def on_command_line(self) -> list[str]:
         """Order and epsilon in one word.
@@ -275,14 +258,14 @@ class ZCDP(_BoundsDivergence):
         0.5
         """
         first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
-        pair = coins(first, second)
+        p, q = _log_sides(first), _log_sides(second)
         low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
         best = np.zeros(len(first))
         steps = np.linspace(0.0, 1.0, 17)[None, :]
         for _ in range(7):
             grid = low + (high - low) * steps
             orders = 1 + np.exp(grid)
-            values = divergence(pair, orders) / orders
+            values = divergence(p, q, orders) / orders
             top = np.argmax(values, axis=1)[:, None]
             best = np.maximum(best, values.max(axis=1))
             low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))

@@ -184,7 +184,9 @@ def run_on_ray(tasks: Sequence[Callable[[], T]], crashed: Callable[[Any], Except
     cores = int(ray.cluster_resources().get("CPU", 0))
     if not cores:
         raise UsageError("the Ray cluster has no cores: start a worker with `ray start --address=ADDRESS`")
-    with closing(in_order(tasks, cores, lambda task: call.remote(packed(task)), _leave)) as under_way:
+    # What is left ends by itself: `ray.cancel` of a task that is just starting aborts this whole process (Ray 2.60).
+    # The tasks of a cluster that a check started or joined end with the check.
+    with closing(in_order(tasks, cores, lambda task: call.remote(packed(task)), lambda _: None)) as under_way:
         for task, answer in under_way:
             try:
                 result = ray.get(answer)
@@ -193,13 +195,6 @@ def run_on_ray(tasks: Sequence[Callable[[], T]], crashed: Callable[[Any], Except
             except (WorkerCrashedError, OutOfMemoryError, NodeDiedError):
                 raise crashed(task) from None
             yield result
-
-
-def _leave(answer: Any) -> None:
-    """Let it end by itself: `ray.cancel` of a task that is just starting aborts this whole process (Ray 2.60).
-
-    The tasks of a cluster that a check started or joined end with the check.
-    """
 
 
 def use_ray(stack: ExitStack, scheduler: str | None) -> None:

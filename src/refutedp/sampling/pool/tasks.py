@@ -6,6 +6,7 @@ backend is configured there, and `engine="dask"` or `"ray"` configures one for t
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -126,16 +127,15 @@ def _interrupted(error: BaseException) -> bool:
 
 def _drain(results: Iterator[Any]) -> None:
     """Wait for results that nobody wants, whatever they are."""
-    while True:
-        try:
-            next(results)
-        except StopIteration:
-            return
-        except KeyboardInterrupt:
-            _end_workers()
-            raise
-        except Exception:
-            continue
+    nothing = object()
+    try:
+        while True:
+            with contextlib.suppress(Exception):
+                if next(results, nothing) is nothing:
+                    return
+    except KeyboardInterrupt:
+        _end_workers()
+        raise
 
 
 @contextmanager
