@@ -273,16 +273,12 @@ def run_plain(
                 size = int(np.count_nonzero(stretch == side))
                 batch = call(side, size)
                 if on_error == "raise" and isinstance(batch, list):
-                    _raise_first(mechanism, inputs[side], batch)
+                    # A batch may hold errors as outputs; who wants to see errors sees the first.
+                    for raised in (output for output in batch if isinstance(output, Raised)):
+                        what = f"{raised.error} (data={one_line(inputs[side])})"
+                        raise MechanismError(f"{mechanism.name}() reported {what}")
                 parts[side].append(_encode_batch(mechanism, batch, size))
     return [merge(outputs) for outputs in parts]
-
-
-def _raise_first(mechanism: Mechanism, data: Any, batch: list[Any]) -> None:
-    """A batch may hold errors as outputs; who wants to see errors sees the first."""
-    raised = next((output for output in batch if isinstance(output, Raised)), None)
-    if raised is not None:
-        raise MechanismError(f"{mechanism.name}() reported {raised.error} (data={one_line(data)})")
 
 
 def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:

@@ -15,6 +15,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -65,24 +66,19 @@ class Stage:
         """The proxy of a module, or the module itself."""
         if value is np:
             return self.numpy
-        if value is np.random:
-            self.draws_from_modules = True
-            return self.numpy_random
-        if value is random:
-            self.draws_from_modules = True
-            return self.standard_random
-        return value
+        if value is not np.random and value is not random:
+            return value
+        self.draws_from_modules = True
+        return self.numpy_random if value is np.random else self.standard_random
 
     def name(self, value: Any) -> Any:
         """The stand-in of what `from module import name` brought in, or the value itself."""
         owner = getattr(value, "__self__", None)
-        if owner is _LEGACY or value is np.random.default_rng:
-            self.draws_from_modules = True
-            return getattr(self.numpy_random, value.__name__)
-        if owner is _STANDARD:
-            self.draws_from_modules = True
-            return getattr(self.standard_random, value.__name__)
-        return value
+        legacy = owner is _LEGACY or value is np.random.default_rng
+        if not legacy and owner is not _STANDARD:
+            return value
+        self.draws_from_modules = True
+        return getattr(self.numpy_random if legacy else self.standard_random, value.__name__)
 
     def code(self, function: FunctionType) -> CodeType:
         """The code that a copy of the function runs."""
@@ -265,15 +261,13 @@ def used_names(code: CodeType) -> set[str]:
 
 def names_read_for(code: CodeType, attribute: str) -> set[str]:
     """Names of outer variables of which the code reads the attribute: `np` for `np.random.laplace()`."""
-    found: set[str] = set()
-    for part in nested_codes(code):
-        previous = None
-        for instruction in instructions(part):
-            if instruction.opname == "LOAD_ATTR" and instruction.argval == attribute and previous is not None:
-                found.add(previous)
-            loads = instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")
-            previous = str(instruction.argval) if loads else None
-    return found
+    return {
+        str(before.argval)
+        for part in nested_codes(code)
+        for before, after in pairwise(instructions(part))
+        if after.opname == "LOAD_ATTR" and after.argval == attribute
+        if before.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")
+    }
 
 
 def names_only_called(code: CodeType) -> set[str]:
@@ -284,11 +278,6 @@ def names_only_called(code: CodeType) -> set[str]:
 
 def names_read(code: CodeType) -> set[str]:
     """Global names that are read otherwise than to be called on the spot."""
-    read: set[str] = set()
-    for part in nested_codes(code):
-        for instruction in instructions(part):
-            # Since Python 3.11 the low bit says that the value is about to be called.
-            called = instruction.opname == "LOAD_GLOBAL" and (instruction.arg or 0) & 1
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and not called:
-                read.add(str(instruction.argval))
-    return read
+    loads = [i for part in nested_codes(code) for i in instructions(part) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    # Since Python 3.11 the low bit says that the value is about to be called.
+    return {str(load.argval) for load in loads if load.opname == "LOAD_NAME" or not (load.arg or 0) & 1}

@@ -163,11 +163,11 @@ class FDP(Claim):
 
     def to_dict(self) -> dict[str, Any]:
         """The name and the guarantees (epsilon, delta) it implies at a fixed list of epsilons."""
-        lines = self.tradeoff
-        if isinstance(lines, Lines):
-            return {"claim": "FDP", "name": self.name, "profile": [list(pair) for pair in lines.pairs]}
-        deltas = suprema(self._largest, np.exp(np.array(_EPSILONS)))
-        profile = [[e, outwards(float(d))] for e, d in zip(_EPSILONS, deltas, strict=True)]
+        if isinstance(self.tradeoff, Lines):
+            profile = [list(pair) for pair in self.tradeoff.pairs]
+        else:
+            deltas = suprema(self._largest, np.exp(np.array(_EPSILONS)))
+            profile = [[e, outwards(float(d))] for e, d in zip(_EPSILONS, deltas, strict=True)]
         return {"claim": "FDP", "name": self.name, "profile": profile}
 
     @classmethod

@@ -72,7 +72,7 @@ class Pool:
             yield from run_on_dask(client, tasks, _crashed)
             return
         done = 0
-        for attempt in (1, 2):
+        for _ in range(2):
             try:
                 with closing(self._parallel(tasks[done:])) as results:
                     for result in results:
@@ -81,8 +81,6 @@ class Pool:
                 return
             except _worker_died():
                 _end_workers()
-                if attempt == 2:
-                    break
         for task in tasks[done:]:
             yield _alone(task)
 

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from refutedp.model.errors import MechanismError
 
@@ -51,10 +52,8 @@ class Program:
         self._errors = bytearray()
         self._output_open = True
         self._selector = selectors.DefaultSelector()
-        assert self._process.stdin is not None and self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._stderr = self._process.stderr.fileno()
+        self._pipes: list[Any] = [self._process.stdin, self._process.stdout, self._process.stderr]
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(descriptor, False)
         self._selector.register(self._stdout, selectors.EVENT_READ)
@@ -100,9 +99,8 @@ class Program:
         """End the program and its children, whatever it takes; whether the end of its input alone was enough."""
         if self._process.returncode is not None:
             return False
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._pipes[0].close()
         of_itself = gently and self._gone_within(GRACE)
         if not of_itself:
             self._signal(signal.SIGTERM)
@@ -112,9 +110,8 @@ class Program:
         self._process.wait()
         _guard.tell(f"-{self._group}")
         self._selector.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+        for pipe in self._pipes[1:]:
+            pipe.close()
         return of_itself
 
     def _exchange(self, deadline: float) -> None:
