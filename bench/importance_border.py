@@ -17,8 +17,7 @@ from refutedp.mechanisms.added_noise import analytic_sigma
 from refutedp.model.claims import ApproxDP, Claim, PureDP, Tangent
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Candidate, Counts, Pair
-from refutedp.model.settings import Settings
-from refutedp.model.streams import child
+from refutedp.model.settings import Settings, child
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 
 LOOKS, RUNS = 6, 3000

@@ -18,7 +18,7 @@ from refutedp.api.check import CheckKeywords
 from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
 from refutedp.model.errors import RefuteDPError, UsageError
-from refutedp.model.origin import short_path
+from refutedp.model.mechanism import short_path
 from refutedp.report.text import own_bound
 
 PROPERTY = "refutedp"

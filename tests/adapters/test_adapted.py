@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from refutedp import ONE_DIFFERS, AllDiffer, PureDP, UsageError, Verdict, check
-from refutedp.model.adapted import Adapted, Own, own_of
+from refutedp.model.mechanism import Adapted, Own, own_of
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
 
@@ -50,7 +50,7 @@ def test_the_attribute_must_hold_the_record():
         def __call__(self, data, rng):
             return 0
 
-    with pytest.raises(UsageError, match=r"__refutedp__ is a dict: it must be a refutedp\.model\.adapted\.Own"):
+    with pytest.raises(UsageError, match=r"__refutedp__ is a dict: it must be a refutedp\.model\.mechanism\.Own"):
         check(Odd())
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from refutedp import check
 from refutedp.mechanisms import isvt4, noisy_max_laplace_value
-from refutedp.model.origin import Origin
+from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
 
 playwright = pytest.importorskip(

@@ -9,7 +9,7 @@ import pytest
 
 from refutedp import ALL_DIFFER, ONE_DIFFERS, AddRemove, PureDP, Replace, Verdict, check, load
 from refutedp.mechanisms import histogram, histogram_wrong_scale
-from refutedp.model.adapted import Adapted, Own
+from refutedp.model.mechanism import Adapted, Own
 
 SMALL = {"search_runs": 3000, "confirm_runs": 10_000}
 

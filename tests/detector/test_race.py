@@ -12,7 +12,7 @@ from refutedp.events.ranking import Scored, Search
 from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.model.claims import PureDP
 from refutedp.model.settings import Settings
-from refutedp.sampling.plain import PlainSampler
+from refutedp.sampling.sampler import PlainSampler
 
 
 def rare_and_common(queries, epsilon, rng):

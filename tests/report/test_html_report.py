@@ -10,7 +10,7 @@ from refutedp import Verdict
 from refutedp.detector.profile import Bin, Profile
 from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Equals
-from refutedp.model.origin import Origin
+from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
 from refutedp.report.html import report_html, side_by_side
 

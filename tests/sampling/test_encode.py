@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from refutedp import UnsupportedOutputError
 from refutedp.model.outputs import Group, compress, merge
-from refutedp.sampling.encode import Raised, _Walk, encode, shape_of
-from refutedp.sampling.plain import encode_array
+from refutedp.sampling.encode import Raised, _Walk, encode, encode_array, shape_of
 
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.none())
 OUTPUTS = st.recursive(
@@ -151,7 +150,7 @@ def test_arrays_are_encoded_as_if_they_were_walked(dtype, dimensions):
     shape, values = shape_of(arrays[0])
     assert (shape.label, shape.paths, shape.kinds) == (label, *(tuple(leaf[i] for leaf in leaves) for i in (0, 1)))
     assert shape.length == (dimensions[0] if dimensions else None)
-    assert values == [leaf.value for leaf in leaves]
+    assert values == [leaf[2] for leaf in leaves]
     found = sorted(leaves for group in encode(arrays).groups for _, leaves in rows_of(group))
     assert found == sorted(tuple(array.ravel()) for array in arrays)
 

@@ -19,7 +19,7 @@ from refutedp.events.predicates import Equals, Interval
 from refutedp.mechanisms import svt
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
-from refutedp.model.streams import child
+from refutedp.model.settings import child
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan, plan_for
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise

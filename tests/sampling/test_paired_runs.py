@@ -21,7 +21,7 @@ from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
 from refutedp.sampling.lifted.noise.paired_runs import _hits
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.plain import PlainSampler
+from refutedp.sampling.sampler import PlainSampler
 from tests.sampling.paired_cases import (
     BY_CHANCE,
     CASES,

@@ -7,10 +7,9 @@ import pytest
 
 from refutedp import MechanismError, check
 from refutedp.model.mechanism import describe
-from refutedp.model.streams import child
+from refutedp.model.settings import child
 from refutedp.sampling.encode import encode
-from refutedp.sampling.noise_free import noise_free_leaves
-from refutedp.sampling.plain import TURNS, run_plain
+from refutedp.sampling.sampler import TURNS, noise_free_leaves, run_plain
 
 HALF = np.array([0] * 20 + [1] * 20)
 
@@ -91,7 +90,7 @@ def test_inputs_take_turns_at_random():
         return 0
 
     from refutedp.model.records import Pair
-    from refutedp.sampling.plain import PlainSampler
+    from refutedp.sampling.sampler import PlainSampler
 
     PlainSampler(describe(remembers), Pair([0], [1], "given")).run(50, 50, child(0, 1))
     assert calls.count(0) == 50

@@ -165,8 +165,8 @@ def segfault(queries, epsilon, rng):
 def test_a_mechanism_that_kills_its_worker_is_named_with_its_input():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
-    from refutedp.model.streams import child
-    from refutedp.sampling.plain import PlainSampler
+    from refutedp.model.settings import child
+    from refutedp.sampling.sampler import PlainSampler
 
     samplers = [
         PlainSampler(describe(segfault), Pair([1, 1], [other, 1], "given", {"epsilon": 1.0})) for other in (0, 2)
@@ -226,7 +226,7 @@ def test_a_module_that_dask_workers_have_not_is_a_sentence(cluster, tmp_path, mo
 
 def test_a_dask_cluster_without_workers_is_a_sentence(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install refutedp[dask]")
-    monkeypatch.setattr("refutedp.sampling.pool.on_dask._WORKERS_WITHIN", 0.2)
+    monkeypatch.setattr("refutedp.sampling.pool.clusters._WORKERS_WITHIN", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty,
         pytest.raises(UsageError, match="has no workers"),
@@ -375,8 +375,8 @@ def test_another_server_is_no_ray_cluster(monkeypatch):
 def test_seeds_do_not_depend_on_the_order_of_chunks():
     from refutedp.model.mechanism import describe
     from refutedp.model.records import Pair
-    from refutedp.model.streams import child
-    from refutedp.sampling.plain import PlainSampler
+    from refutedp.model.settings import child
+    from refutedp.sampling.sampler import PlainSampler
 
     sampler = PlainSampler(describe(scalar), Pair([0], [1], "given", {"epsilon": 1.0}))
     chunks = [sampler.run(20, 20, child(0, 1, i)) for i in (0, 1)]

@@ -15,8 +15,7 @@ from refutedp.events.predicates import Interval
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
-from refutedp.sampling.plain import BatchedSampler, PlainSampler
-from refutedp.sampling.samplers import Samplers
+from refutedp.sampling.sampler import BatchedSampler, PlainSampler, Samplers
 
 PAIR = Pair([1.0], [0.0], "given")
 RUNS = 4_000

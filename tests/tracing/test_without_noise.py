@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from refutedp.tracing.copier import Stage
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
-from refutedp.tracing.stage import Stage
 from refutedp.tracing.without_noise import NoiseFree
 from tests.sampling.lifted.test_generator_conformance import CALLS, of_the_library, on
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from refutedp.adapters import _pairs
-from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.records import Pair
 
 try:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from refutedp.adapters import _pairs
-from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
 from refutedp.model.claims import ZCDP, ApproxDP, Claim, PureDP, RenyiDP
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.records import Pair
 
 try:

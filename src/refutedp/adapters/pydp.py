@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from refutedp.adapters import _pairs
-from refutedp.model.adapted import OWN_RANDOMNESS, Adapted, Own
 from refutedp.model.adjacency import AddRemove
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import OWN_RANDOMNESS, Adapted, Own
 
 try:
     import pydp  # noqa: F401

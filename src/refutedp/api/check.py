@@ -13,11 +13,10 @@ from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_ep
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.claim_test import claim_test
-from refutedp.model.adapted import own_of
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import UsageError
-from refutedp.model.mechanism import describe
+from refutedp.model.mechanism import describe, own_of
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 

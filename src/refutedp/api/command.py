@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.model.claims import positive_number
 from refutedp.model.errors import UsageError
+from refutedp.model.settings import positive_number
 from refutedp.sampling.program import Spec, ask, close, release
 
 REQUEST = 1000

@@ -24,14 +24,20 @@ from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
-from refutedp.model.mechanism import Mechanism, describe
-from refutedp.model.origin import origin_of
+from refutedp.model.mechanism import Mechanism, describe, origin_of
 from refutedp.model.records import Candidate, Counts, Pair
-from refutedp.model.settings import Options, Progress, Settings, settings_from
-from refutedp.model.streams import LOOK_STREAM, PROOF_STREAM, TRIAL_STREAM, child
+from refutedp.model.settings import (
+    LOOK_STREAM,
+    PROOF_STREAM,
+    TRIAL_STREAM,
+    Options,
+    Progress,
+    Settings,
+    child,
+    settings_from,
+)
 from refutedp.sampling.pool.tasks import engine_running
-from refutedp.sampling.sampler import Sampler
-from refutedp.sampling.samplers import Samplers, as_written
+from refutedp.sampling.sampler import Sampler, Samplers, as_written
 
 LOOK_RUNS = 20_000
 

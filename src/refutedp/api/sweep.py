@@ -16,12 +16,11 @@ from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Point, Sweep
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
-from refutedp.model.claims import PureDP, positive_number
+from refutedp.model.claims import PureDP
 from refutedp.model.errors import UsageError
-from refutedp.model.mechanism import describe
-from refutedp.model.origin import origin_of
+from refutedp.model.mechanism import describe, origin_of
 from refutedp.model.records import Evidence
-from refutedp.model.settings import Options, Progress, Settings, settings_from
+from refutedp.model.settings import Options, Progress, Settings, positive_number, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 
 if TYPE_CHECKING:

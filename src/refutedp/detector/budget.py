@@ -11,10 +11,9 @@ from functools import partial
 
 from refutedp.detector.race import LAST_ROUNDS
 from refutedp.hypothesis.tests.ratio import can_ever_convict
-from refutedp.model.bisection import bisected
+from refutedp.model.claims.claim import bisected
 from refutedp.model.errors import UsageError
-from refutedp.model.settings import Settings
-from refutedp.model.streams import TIMING_STREAM, child
+from refutedp.model.settings import TIMING_STREAM, Settings, child
 from refutedp.sampling.sampler import Sampler
 
 USUAL_LIMIT = 60.0

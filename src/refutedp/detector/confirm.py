@@ -16,8 +16,7 @@ from refutedp.events.predicates import reads_digits
 from refutedp.hypothesis.betting import anytime
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts, Evidence
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import ANEW, CONFIRM_STREAM, child
+from refutedp.model.settings import ANEW, CONFIRM_STREAM, Progress, Settings, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.sampler import CannotSample, Sampler, chunk_sizes
 

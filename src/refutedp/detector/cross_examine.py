@@ -23,11 +23,9 @@ from refutedp.hypothesis.tests.ratio import log_binomial_upper, log_hypergeometr
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Candidate, Evidence, Examination, count_hits
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, child
+from refutedp.model.settings import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, Progress, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
-from refutedp.sampling.plain import run_plain
-from refutedp.sampling.sampler import CannotSample, Sampler
+from refutedp.sampling.sampler import CannotSample, Sampler, run_plain
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted.noise.shared_noise import SharedNoise

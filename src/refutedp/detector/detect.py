@@ -30,10 +30,9 @@ from refutedp.detector.verdict import detectable, verdict_of
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import ApproxDP, Claim, PureDP
-from refutedp.model.origin import origin_of
+from refutedp.model.mechanism import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import CONFIRM_STREAM, ROUNDING_STREAM, TRY_STREAM
+from refutedp.model.settings import CONFIRM_STREAM, ROUNDING_STREAM, TRY_STREAM, Progress, Settings
 from refutedp.sampling.sampler import Sampler
 from refutedp.tracing.ledger import Ledger
 

@@ -16,8 +16,7 @@ from refutedp.hypothesis.claim_test import ClaimScorer
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
 from refutedp.model.settings import Settings
-from refutedp.sampling.noise_free import noise_free_leaves
-from refutedp.sampling.sampler import Sampler
+from refutedp.sampling.sampler import Sampler, noise_free_leaves
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise

@@ -15,8 +15,7 @@ from refutedp.hypothesis.betting.weighted import growth
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits
-from refutedp.model.settings import Settings
-from refutedp.model.streams import AIM_STREAM, child
+from refutedp.model.settings import AIM_STREAM, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
 from refutedp.sampling.lifted.noise.paired_runs import values_on

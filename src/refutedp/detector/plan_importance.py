@@ -31,8 +31,7 @@ from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import UnpairedHits, WeightedHits, weigh_first, weigh_hits, weigh_second
 from refutedp.model.records import Candidate, Event
-from refutedp.model.settings import Settings
-from refutedp.model.streams import PLAN_STREAM, child
+from refutedp.model.settings import PLAN_STREAM, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
 from refutedp.sampling.lifted.noise.paired_runs import plain_hits

@@ -21,12 +21,9 @@ from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
 from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import PROOF_STREAM, TRIAL_STREAM, child
-from refutedp.sampling.plain import PlainSampler
+from refutedp.model.settings import PROOF_STREAM, TRIAL_STREAM, Progress, Settings, child
 from refutedp.sampling.pool.tasks import Pool, Task
-from refutedp.sampling.sampler import Runs, Sampler
-from refutedp.sampling.samplers import Samplers, as_written
+from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_written
 
 TRIAL_RUNS = 8
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)

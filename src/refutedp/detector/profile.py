@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from refutedp.events.predicates import Both, Event, Exactly, Interval, paths_of
 from refutedp.model.outputs import Group, Outputs
 from refutedp.model.records import Candidate
-from refutedp.model.settings import Settings
-from refutedp.model.streams import PROFILE_STREAM, child
+from refutedp.model.settings import PROFILE_STREAM, Settings, child
 from refutedp.sampling.sampler import Sampler
 
 BINS = 40

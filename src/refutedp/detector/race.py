@@ -29,8 +29,7 @@ from refutedp.hypothesis.tests import ratio
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, child
+from refutedp.model.settings import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, Progress, Settings, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.sampler import Sampler, chunk_sizes
 

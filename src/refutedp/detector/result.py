@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from refutedp.detector.profile import Profile
 from refutedp.model.claims import Claim
-from refutedp.model.origin import Origin
+from refutedp.model.mechanism import Origin
 from refutedp.model.records import Evidence, Examination
 from refutedp.model.settings import Settings
 

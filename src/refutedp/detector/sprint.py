@@ -23,8 +23,7 @@ from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts
-from refutedp.model.settings import Progress, Settings
-from refutedp.model.streams import SPRINT_STREAM
+from refutedp.model.settings import SPRINT_STREAM, Progress, Settings
 from refutedp.sampling.sampler import Sampler
 
 STEPS = ((30, 1.0), (120, 0.5), (480, 0.25))

@@ -20,8 +20,7 @@ import numpy as np
 
 from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import AllDiffer, OneDiffers
-from refutedp.tracing.bytecode import instructions, used_names
-from refutedp.tracing.users_code import is_library
+from refutedp.tracing.copier import instructions, is_library, used_names
 
 MAGNITUDES = (10, 100, -1, -10, 1000, 3, 0.1, 10_000)
 """Values to begin with, besides the constants of the code."""

@@ -18,7 +18,7 @@ from refutedp.model.adjacency import AddRemove, Adjacency, Replace
 from refutedp.model.datasets import CannotHold
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
-from refutedp.model.streams import EVOLVE_STREAM, child
+from refutedp.model.settings import EVOLVE_STREAM, child
 from refutedp.tracing.ledger import WHOLE, Ledger, Loss
 
 BETTER, MORE = 1.4, 1.5

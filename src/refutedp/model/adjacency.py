@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from refutedp.model.claims import positive_number
-from refutedp.model.datasets import container_of, one_line
+from refutedp.model.datasets import container_of, one_line, printed
 from refutedp.model.errors import NotAdjacentError, UsageError
+from refutedp.model.settings import positive_number
 
 DEFAULT_RECORDS: tuple[Any, ...] = (0.0, 1.0, -1.0)
 """Records to try when the user names none; odd ones that break code are derived from them."""
@@ -20,55 +20,99 @@ _MOST_LISTED = 4
 """Records that a refusal lists one by one."""
 
 
-def _universe(records: Any) -> tuple[Any, ...]:
-    if isinstance(records, (str, bytes)) or not isinstance(records, (Sequence, np.ndarray)):
-        raise UsageError(f"records={records!r} must be a list of example records, such as [0, 1, 100]")
-    if len(records) == 0:
-        raise UsageError("records=[] is empty: give at least one example record, such as [0, 1]")
-    return tuple(records)
-
-
-def _require_bool(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise UsageError(f"{name}={value!r} must be True or False")
-
-
 @dataclass(frozen=True, slots=True)
-class AllDiffer:
-    """Data are query answers, and on adjacent inputs every one may change by at most `sensitivity`."""
+class _Queries:
+    """Data are query answers, of which some may change by at most `sensitivity`."""
 
     sensitivity: float = 1.0
+    _most_changes: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         positive_number("sensitivity", self.sensitivity)
 
     def difference(self, d1: Any, d2: Any) -> str | None:
         """Why two inputs are not adjacent, or None if they are."""
-        return _query_difference(d1, d2, self.sensitivity, most_changes=None)
+        a, b = _numbers(d1), _numbers(d2)
+        if a is None or b is None:
+            return f"{one_line(d1)} and {one_line(d2)} are not both lists of numbers, as query answers must be"
+        if len(a) != len(b):
+            return f"the inputs have {len(a)} and {len(b)} queries, and must have equally many"
+        changes = []
+        for i, (one, other) in enumerate(zip(a, b, strict=True)):
+            if math.isnan(one) or math.isnan(other):
+                return f"at position {i} there is a nan, which is no query answer"
+            if one == other:
+                continue
+            changes.append(i)
+            if abs(one - other) > self.sensitivity * (1 + 1e-9):
+                gap = f"which differ by more than {self.sensitivity:g}"
+                return f"at position {i} the inputs are {one:g} and {other:g}, {gap}"
+        if self._most_changes is not None and len(changes) > self._most_changes:
+            return f"the inputs differ at positions {changes}, and only {self._most_changes} may change"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AllDiffer(_Queries):
+    """Data are query answers, and on adjacent inputs every one may change by at most `sensitivity`."""
 
     def __str__(self) -> str:
         return f"every query may change by at most {self.sensitivity:g}"
 
 
 @dataclass(frozen=True, slots=True)
-class OneDiffers:
+class OneDiffers(_Queries):
     """Data are query answers, and on adjacent inputs one may change by at most `sensitivity` (histograms)."""
 
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive_number("sensitivity", self.sensitivity)
-
-    def difference(self, d1: Any, d2: Any) -> str | None:
-        """Why two inputs are not adjacent, or None if they are."""
-        return _query_difference(d1, d2, self.sensitivity, most_changes=1)
+    _most_changes: ClassVar[int | None] = 1
 
     def __str__(self) -> str:
         return f"one query may change by at most {self.sensitivity:g}"
 
 
 @dataclass(frozen=True, slots=True)
-class AddRemove:
+class _Records:
+    """Data are records, compared as multisets."""
+
+    records: tuple[Any, ...] = DEFAULT_RECORDS
+    odd: bool = True
+    _done: ClassVar[str]
+    """What may be done to one record."""
+
+    def __post_init__(self) -> None:
+        records: Any = self.records
+        if isinstance(records, (str, bytes)) or not isinstance(records, (Sequence, np.ndarray)):
+            raise UsageError(f"records={records!r} must be a list of example records, such as [0, 1, 100]")
+        if len(records) == 0:
+            raise UsageError("records=[] is empty: give at least one example record, such as [0, 1]")
+        object.__setattr__(self, "records", tuple(records))
+        if not isinstance(self.odd, bool):
+            raise UsageError(f"odd={self.odd!r} must be True or False")
+
+    def difference(self, d1: Any, d2: Any) -> str | None:
+        """Why two inputs are not adjacent, or None if they are."""
+        different = _unlike(d1, d2)
+        if different is not None:
+            return different
+        one, other = Counter(_keys(d1, d2)), Counter(_keys(d2, d1))
+        only1, only2 = list((one - other).elements()), list((other - one).elements())
+        if self._permits(len(only1), len(only2)):
+            return None
+        where = f"only the first input holds [{_listed(only1)}] and only the second [{_listed(only2)}]"
+        if not only1 and not only2:
+            where = "the inputs hold the same records"
+        return f"{where}; exactly one record may be {self._done}"
+
+    def _permits(self, only1: int, only2: int) -> bool:
+        """Whether adjacent inputs may have so many records that only one of them holds."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"one record may be {self._done}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddRemove(_Records):
     """Data are records, and adjacent ones differ by one record added or removed (order is free).
 
     Data sets are lists, NumPy arrays, pandas or Polars frames. `records` are examples. With `odd`, records are
@@ -77,53 +121,23 @@ class AddRemove:
     needs odd=False.
     """
 
-    records: tuple[Any, ...] = DEFAULT_RECORDS
-    odd: bool = True
+    _done: ClassVar[str] = "added or removed"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", _universe(self.records))
-        _require_bool("odd", self.odd)
-
-    def difference(self, d1: Any, d2: Any) -> str | None:
-        """Why two inputs are not adjacent, or None if they are."""
-        different = _unlike(d1, d2)
-        if different is not None:
-            return different
-        only1, only2 = _multiset_difference(d1, d2)
-        if len(only1) + len(only2) == 1:
-            return None
-        return f"{_only(only1, only2)}; exactly one record may be added or removed"
-
-    def __str__(self) -> str:
-        return "one record may be added or removed"
+    def _permits(self, only1: int, only2: int) -> bool:
+        return only1 + only2 == 1
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(_Records):
     """Data are records, and adjacent ones have the same size and differ in one record (order is free).
 
     Data sets, `records` and `odd` are as in `AddRemove`.
     """
 
-    records: tuple[Any, ...] = DEFAULT_RECORDS
-    odd: bool = True
+    _done: ClassVar[str] = "replaced"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", _universe(self.records))
-        _require_bool("odd", self.odd)
-
-    def difference(self, d1: Any, d2: Any) -> str | None:
-        """Why two inputs are not adjacent, or None if they are."""
-        different = _unlike(d1, d2)
-        if different is not None:
-            return different
-        only1, only2 = _multiset_difference(d1, d2)
-        if len(only1) <= 1 and len(only2) <= 1 and len(only1) == len(only2):
-            return None
-        return f"{_only(only1, only2)}; exactly one record may be replaced"
-
-    def __str__(self) -> str:
-        return "one record may be replaced"
+    def _permits(self, only1: int, only2: int) -> bool:
+        return only1 == only2 <= 1
 
 
 Adjacency: TypeAlias = AllDiffer | OneDiffers | AddRemove | Replace
@@ -145,27 +159,6 @@ def require_adjacent(adjacency: Adjacency, d1: Any, d2: Any, number: int) -> Non
     problem = adjacency.difference(d1, d2)
     if problem is not None:
         raise NotAdjacentError(f"pairs[{number}] is not adjacent: {problem} (adjacency: {adjacency})")
-
-
-def _query_difference(d1: Any, d2: Any, sensitivity: float, most_changes: int | None) -> str | None:
-    a, b = _numbers(d1), _numbers(d2)
-    if a is None or b is None:
-        return f"{one_line(d1)} and {one_line(d2)} are not both lists of numbers, as query answers must be"
-    if len(a) != len(b):
-        return f"the inputs have {len(a)} and {len(b)} queries, and must have equally many"
-    changes = []
-    for i, (one, other) in enumerate(zip(a, b, strict=True)):
-        if math.isnan(one) or math.isnan(other):
-            return f"at position {i} there is a nan, which is no query answer"
-        if one == other:
-            continue
-        changes.append(i)
-        gap = abs(one - other)
-        if gap > sensitivity * (1 + 1e-9):
-            return f"at position {i} the inputs are {one:g} and {other:g}, which differ by more than {sensitivity:g}"
-    if most_changes is not None and len(changes) > most_changes:
-        return f"the inputs differ at positions {changes}, and only {most_changes} may change"
-    return None
 
 
 def _numbers(data: Any) -> list[float] | None:
@@ -201,28 +194,12 @@ def _unlike(d1: Any, d2: Any) -> str | None:
     return None
 
 
-def _multiset_difference(d1: Any, d2: Any) -> tuple[list[str], list[str]]:
-    one, other = Counter(_keys(d1, d2)), Counter(_keys(d2, d1))
-    return list((one - other).elements()), list((other - one).elements())
-
-
 def _keys(data: Any, beside: Any) -> list[str]:
     """What each record is known by; a container's own keys serve to compare it with its like only."""
     kind = container_of(data)
     if kind is not None and kind is container_of(beside):
         return [kind.key(record) for record in kind.records(data)]
-    return [_key(record) for record in data]
-
-
-def _key(record: Any) -> str:
-    """Records are the same when they print the same: nan equals nan here, and -0.0 is not 0.0."""
-    return repr(record.tolist() if isinstance(record, np.generic | np.ndarray) else record)
-
-
-def _only(only1: list[str], only2: list[str]) -> str:
-    if not only1 and not only2:
-        return "the inputs hold the same records"
-    return f"only the first input holds [{_listed(only1)}] and only the second [{_listed(only2)}]"
+    return [printed(record) for record in data]
 
 
 def _listed(keys: list[str]) -> str:

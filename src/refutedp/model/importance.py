@@ -54,10 +54,8 @@ class WeightedHits:
         return self._means[1]
 
     @property
-    def _means(self) -> tuple[float, float, float]:
-        sums = self.table @ (upper_ends(self.plain) * math.exp(-STEP / 2))
-        only_x, both, only_y = (float(total) / max(self.pairs, 1) for total in sums)
-        return only_x, both, only_y
+    def _means(self) -> list[float]:
+        return [float(total) / max(self.pairs, 1) for total in self.table @ middles(self.plain)]
 
     def scaled(self, pairs: int) -> WeightedHits:
         """As many pairs as asked for, if they were like these."""
@@ -78,10 +76,10 @@ class WeightedHits:
     def spreads(self) -> tuple[float, float]:
         """Standard errors of the two estimates."""
         squares = self.table @ (upper_ends(self.plain) ** 2)
-        p1, p2 = self.rates
         n = max(self.pairs, 1)
-        first, second = (float(squares[0] + squares[1]) / n, float(squares[2] + squares[1]) / n)
-        return math.sqrt(max(first - p1**2, 0.0) / n), math.sqrt(max(second - p2**2, 0.0) / n)
+        sums = (squares[0] + squares[1], squares[2] + squares[1])
+        first, second = (max(float(s) / n - p**2, 0.0) for s, p in zip(sums, self.rates, strict=True))
+        return math.sqrt(first / n), math.sqrt(second / n)
 
     def error(self, line: Tangent) -> float:
         """The standard error of P1 - slope P2 as these pairs estimate it."""
@@ -99,7 +97,7 @@ class WeightedHits:
         >>> round(fewer.rates[0], 3), fewer.hits[0] < hits.hits[0]
         (0.5, True)
         """
-        weights = upper_ends(self.plain) * math.exp(-STEP / 2)
+        weights = middles(self.plain)
         ratios = np.maximum(1 / weights - self.plain, 0.0) / (1 - self.plain)
         others = 1 / (plain + (1 - plain) * ratios)
         bins = weight_bins(others, plain)
@@ -149,8 +147,7 @@ class UnpairedHits:
     @property
     def rates(self) -> tuple[float, float]:
         """Estimates of P1 and P2: the latter by the misses, for hits that noise keeps away from are few and heavy."""
-        middles = upper_ends(self.plain) * math.exp(-STEP / 2)
-        p1 = float(self.table @ middles) / max(self.n_x, 1)
+        p1 = float(self.table @ middles(self.plain)) / max(self.n_x, 1)
         return p1, max(1 - self.weights / self.n_y, 0.0) if self.n_y else 0.0
 
     @property
@@ -210,6 +207,11 @@ def no_hits(plain: float) -> WeightedHits:
 def lower_ends(ends: Floats, bins: NDArray[np.int64]) -> Floats:
     """The smallest weight in each of some bins, `ends` being the largest ones of all; nothing in the last."""
     return np.where(bins < BINS - 1, ends[np.minimum(bins + 1, BINS - 1)], 0.0)
+
+
+def middles(plain: float) -> Floats:
+    """The weight that each bin stands for."""
+    return upper_ends(plain) * math.exp(-STEP / 2)
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,23 +1,31 @@
-"""Whatever the user hands in becomes one `Mechanism` record: which parameter is what."""
+"""Whatever the user hands in becomes one `Mechanism` record; what it says of itself, and where it comes from."""
 
 from __future__ import annotations
 
 import copy
+import functools
+import hashlib
 import inspect
+import operator
 import random
-from collections.abc import Callable, Mapping
+import sys
+import sysconfig
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from refutedp.model.adjacency import Adjacency
+from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 
 EPSILON_NAMES = ("epsilon", "eps", "ε", "privacy_budget", "epsilon_total", "total_epsilon")
 RNG_NAMES = ("rng", "generator", "random_generator", "np_rng", "prng")
 LEGACY_NAMES = ("random_state", "randomstate")
-SEED_NAME = "seed"
-SIZE_NAME = "size"
+SEED_NAME, SIZE_NAME = "seed", "size"
 NOISE_NAMES = frozenset(
     {
         *("delta", "rho", "mu", "sigma", "scale", "std", "stddev", "noise", "noise_scale", "noise_std"),
@@ -28,6 +36,8 @@ NOISE_NAMES = frozenset(
 Generators: TypeAlias = Literal["generator", "legacy", "python"]
 """What a mechanism draws from: a NumPy Generator, a NumPy RandomState, or a random.Random."""
 MISSING: Any = inspect.Parameter.empty
+OWN_RANDOMNESS = "It draws from its own secure randomness: a seed cannot reproduce this result exactly."
+_IMMUTABLE = (bool, int, float, str, bytes, type(None), np.generic)
 
 
 class Exited(Exception):
@@ -82,21 +92,19 @@ class Mechanism:
         """One call; `arguments` holds every option by name, epsilon included when the mechanism takes it."""
         keywords = dict(arguments)
         if self.seed is not None:
-            keywords[self.seed] = _seed_from(rng)
+            # Where noise is left out, any seed will do.
+            keywords[self.seed] = int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else 0
         if self.rng is not None:
             keywords[self.rng] = rng if self.draws_from == "generator" else _converted(rng, self.draws_from)
         if self.size is not None:
             keywords[self.size] = size
         try:
-            return self._call(data, keywords)
+            if self.data_by_keyword:
+                return self.function(**{self.data: data}, **keywords)
+            return self.function(data, **keywords)
         except SystemExit as error:
             # It would end the check, and with its exit code speak for it.
             raise Exited(f"it calls sys.exit({error.code!r})") from error
-
-    def _call(self, data: Any, keywords: dict[str, Any]) -> Any:
-        if self.data_by_keyword:
-            return self.function(**{self.data: data}, **keywords)
-        return self.function(data, **keywords)
 
 
 def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
@@ -111,7 +119,8 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
         return function
     if not callable(function):
         raise UsageError(f"mechanism={function!r} is not callable: pass a function such as f(data, epsilon, rng)")
-    name = _name_of(function)
+    inner = getattr(function, "func", function)  # functools.partial
+    name = str(getattr(inner, "__name__", type(function).__name__))
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -163,17 +172,8 @@ def _rng_parameter(parameters: list[inspect.Parameter]) -> tuple[str | None, Gen
         if "Generator" in text and "random" in text:
             return parameter.name, "generator"
     names = {parameter.name for parameter in parameters}
-    kinds: tuple[tuple[tuple[str, ...], Generators], ...] = ((RNG_NAMES, "generator"), (LEGACY_NAMES, "legacy"))
-    for known, kind in kinds:
-        found = next((name for name in known if name in names), None)
-        if found is not None:
-            return found, kind
-    return None, "generator"
-
-
-def _seed_from(rng: Any) -> int:
-    """A fresh seed; where noise is left out, any will do."""
-    return int(rng.integers(2**32)) if isinstance(rng, np.random.Generator) else 0
+    found = next((name for name in (*RNG_NAMES, *LEGACY_NAMES) if name in names), None)
+    return found, "legacy" if found in LEGACY_NAMES else "generator"
 
 
 def _converted(rng: Any, kind: Generators) -> Any:
@@ -185,12 +185,6 @@ def _converted(rng: Any, kind: Generators) -> Any:
     return random.Random(int(rng.integers(2**63)))
 
 
-def _name_of(function: Any) -> str:
-    inner = getattr(function, "func", function)  # functools.partial
-    name = getattr(inner, "__name__", None)
-    return str(name) if name is not None else type(function).__name__
-
-
 def _epsilon_parameter(name: str, parameters: list[inspect.Parameter], given: str | None) -> str | None:
     names = [p.name for p in parameters]
     if given is not None:
@@ -200,9 +194,6 @@ def _epsilon_parameter(name: str, parameters: list[inspect.Parameter], given: st
             )
         return given
     return next((n for n in EPSILON_NAMES if n in names), None)
-
-
-_IMMUTABLE = (bool, int, float, str, bytes, type(None), np.generic)
 
 
 def fresh_copies(value: Any) -> Callable[[], Any]:
@@ -220,3 +211,150 @@ def fresh_copies(value: Any) -> Callable[[], Any]:
         copied: Callable[[], Any] = value.copy
         return copied
     return lambda: copy.deepcopy(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a mechanism says about itself; None leaves it to the caller.
+
+    An object whose attribute `__refutedp__` holds one gives `check` its defaults.
+    """
+
+    claim: Claim | None = None
+    adjacency: Adjacency | None = None
+    pairs: Sequence[Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    def defaults(self, claim: Any, epsilon: Any, adjacency: Any, pairs: Any) -> tuple[Any, Any, Any]:
+        """Claim, adjacency and pairs, the mechanism's own where the caller gave none."""
+        if claim is None and epsilon is None:
+            claim = self.claim
+        if adjacency is None and self.adjacency is not None:
+            adjacency = self.adjacency
+            pairs = self.pairs if pairs is None else pairs
+        return claim, adjacency, pairs
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A function with its own claim, adjacency, pairs and notes; `check(adapted)` needs nothing else.
+
+    >>> from refutedp import ONE_DIFFERS, PureDP, check
+    >>> def count(data, rng):
+    ...     return data[0] + rng.laplace(scale=2.0)
+    >>> counting = Adapted(count, "count", Own(PureDP(0.5), ONE_DIFFERS, pairs=[([0], [1])]))
+    >>> print(check(counting, search_runs=500, confirm_runs=500).claim)
+    0.5-differential privacy
+    """
+
+    function: Callable[..., Any]
+    name: str
+    own: Own
+
+    @property
+    def __refutedp__(self) -> Own:
+        return self.own
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        """Call the function."""
+        return self.function(*positional, **named)
+
+
+def own_of(mechanism: Any) -> Own:
+    """What the mechanism says about itself: nothing, for a plain function.
+
+    >>> own_of(max)
+    Own(claim=None, adjacency=None, pairs=None, notes=())
+    """
+    found = getattr(mechanism, "__refutedp__", None)
+    if found is None:
+        return Own()
+    if not isinstance(found, Own):
+        raise UsageError(f"__refutedp__ is a {type(found).__name__}: it must be a refutedp.model.mechanism.Own")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A mechanism's reference and source.
+
+    `reference` is `file.py:function` or `package.module:function`, None for a function that cannot be imported
+    again (a lambda, one defined inside another function or typed into a notebook). `source` is the text of the
+    function ("" when Python cannot see it), `line` its first line in the file, and `sha256` the hash of `source`.
+    """
+
+    reference: str | None
+    source: str
+    line: int
+    sha256: str
+
+
+def origin_of(function: Any) -> Origin:
+    """The origin of whatever was handed in as a mechanism; never fails, for a report is no reason to.
+
+    >>> from refutedp.mechanisms import isvt1
+    >>> origin = origin_of(isvt1)
+    >>> origin.reference, origin.source.splitlines()[0]
+    ('refutedp.mechanisms.sparse_vector:isvt1', 'def isvt1(')
+    >>> origin_of(lambda data, rng: 0).reference is None
+    True
+    """
+    inner = _innermost(function)
+    try:
+        lines, first = inspect.getsourcelines(inner)
+    except (TypeError, OSError, IndentationError, SyntaxError):
+        lines, first = [], 1
+    source = textwrap.dedent("".join(lines)).rstrip("\n")
+    # A partial carries arguments that its function's name does not give back.
+    reference = None if isinstance(function, functools.partial) else _reference(inner)
+    if inner is type(function):  # an object is not its class: it says itself how to make it again, or nobody can
+        reference = getattr(function, "__refutedp_reference__", None)
+    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    return Origin(reference, source, max(first, 1), digest)
+
+
+def _innermost(function: Any) -> Callable[..., Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(function) or inspect.isclass(function):
+        unwrapped: Callable[..., Any] = inspect.unwrap(function)
+        return unwrapped
+    return type(function)
+
+
+def _reference(function: Callable[..., Any]) -> str | None:
+    name = getattr(function, "__qualname__", "")
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    try:
+        if "<" in name or inspect.unwrap(operator.attrgetter(name)(module)) is not function:
+            return None
+    except (AttributeError, ValueError):
+        return None
+    try:
+        file = inspect.getsourcefile(function)
+    except TypeError:
+        file = None
+    path = Path(file or "")
+    if not path.is_file():
+        return None if function.__module__ == "__main__" else f"{function.__module__}:{name}"
+    libraries = (sysconfig.get_path(kind) for kind in ("purelib", "platlib", "stdlib"))
+    if "." in function.__module__ or any(map(path.is_relative_to, libraries)):
+        return f"{function.__module__}:{name}"
+    return f"{short_path(path)}:{name}"
+
+
+def short_path(path: Path) -> str:
+    """The path as seen from the current folder when it lies below, absolute otherwise."""
+    whole = path.resolve()
+    try:
+        return whole.relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return str(whole)

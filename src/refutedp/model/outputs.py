@@ -40,6 +40,8 @@ NUMERIC: frozenset[Kind] = frozenset({"int", "float"})
 
 
 _SEQUENCES = frozenset({"list", "tuple", "ndarray", "set"})
+_FEW = 64
+"""Up to so many rows are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +145,6 @@ def _join(shape: Shape, groups: list[Group]) -> Group:
             [np.ones(g.rows, dtype=np.int64) if g.weights is None else g.weights for g in groups]
         )
     return compress(Group(shape, rows, columns, weights))
-
-
-_FEW = 64
-"""Up to so many rows are compared one by one."""
 
 
 def _compress_few(group: Group) -> Group:

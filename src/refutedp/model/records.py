@@ -42,11 +42,9 @@ class Event(Protocol):
 
         `known` keeps what was computed of the group, for other events that look at the same.
         """
-        ...
 
     def words(self) -> str:
         """What it says of an output, as in "the output is at least 3"."""
-        ...
 
 
 class Feature(Protocol):
@@ -54,7 +52,6 @@ class Feature(Protocol):
 
     def column(self, group: Group) -> Any:
         """The feature of every row, or one value for all of them; None where there is none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +121,12 @@ class Scorer(Protocol):
 
     def exact(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """Bounds that hold at the level."""
-        ...
 
     def rough(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """A cheap approximation of `exact`, to see which events deserve it."""
-        ...
 
     def optimistic_score(self, x: NDArray[np.int64], y: NDArray[np.int64], level: Level) -> NDArray[np.float64]:
         """What runs that confirm the event in the best way might show, if all goes well."""
-        ...
 
 
 class Strategy(Protocol):
@@ -141,12 +135,10 @@ class Strategy(Protocol):
     @property
     def name(self) -> str:
         """How it is called in saved files."""
-        ...
 
     @property
     def share(self) -> float:
         """The part of the confirmation runs that go to d1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

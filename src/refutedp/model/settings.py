@@ -1,13 +1,22 @@
-"""How hard to look, and how sure to be: each setting once, with its type, default, meaning, check and option."""
+"""How hard to look, and how sure to be: each setting once, with its type, default, meaning, check and option.
 
+One of them is the seed: every chunk of runs has a stream of its own under it, whoever makes it and in whatever order.
+"""
+
+# ruff: noqa: RUF009 - `_setting` makes a field
 from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from refutedp.model.errors import UsageError
 
@@ -18,6 +27,17 @@ Engine: TypeAlias = Literal["local", "dask", "ray"]
 OnError: TypeAlias = Literal["output", "raise"]
 FloatLeaks: TypeAlias = Literal["report", "convict", "ignore"]
 Importance: TypeAlias = Literal["needed", "always", "never"]
+GlobalState: TypeAlias = tuple[Any, Any]
+"""Those of `np.random` and `random`."""
+
+TRIAL_STREAM, CONFIRM_STREAM, PROOF_STREAM, TIMING_STREAM = 0, 2, 3, 4
+PILOT_STREAM, MAIN_STREAM, ROUND_STREAM, SPRINT_STREAM = 10, 11, 12, 13
+PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM = 20, 21, 22, 23, 24
+EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM, TRY_STREAM = 30, 31, 32, 50
+LEDGER_STREAM, EVOLVE_STREAM = 40, 41
+"""The first number of every key, one for each purpose: no two purposes share runs."""
+ANEW = 100
+"""Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,11 @@ class Setting:
     meaning: str
     check: Callable[[str, Any], Any] | None = None
     spelling: Spelling | None = None
+
+
+def _setting(default: Any, *said: Any, **named: Any) -> Any:
+    """A field of `Settings` with its default and what its `Setting` says."""
+    return field(default=default, metadata={"setting": Setting(*said, **named)})
 
 
 def _whole(least: int, why: str, *, but: int | None = None) -> Callable[[str, Any], Any]:
@@ -110,104 +135,78 @@ class Settings:
     refutedp.model.errors.UsageError: significance=2 must lie strictly between 0 and 1, such as 0.001
     """
 
-    search_runs: Annotated[
-        int,
-        Setting(
-            "Search runs per pair and side in the main round; a pilot and further rounds of the best come on top.",
-            _whole(100, "fewer cannot choose an event"),
-        ),
-    ] = 100_000
-    confirm_runs: Annotated[
-        int, Setting("Fresh runs per side for the verdict.", _whole(1, "a verdict needs fresh runs"))
-    ] = 500_000
-    significance: Annotated[
-        float,
-        Setting(
-            "Largest p-value on fresh runs that counts as a violation; bounds hold with confidence 1 - significance.",
-            _inside,
-        ),
-    ] = 0.001
-    method: Annotated[Method, Setting("The exact test, or the paper's.")] = "allocation"
-    stop: Annotated[
-        Stop,
-        Setting(
-            "Convict as soon as an anytime-valid test does (cheap runs go on to sharpen the bound), or test once "
-            "after all runs."
-        ),
-    ] = "early"
-    goal: Annotated[
-        Goal, Setting("Look for the event that certifies the largest bound, or that convicts after the fewest runs.")
-    ] = "bound"
-    seed: Annotated[int, Setting("Same seed, same result.", _whole(0, "seeds are not negative"))] = 0
-    jobs: Annotated[
-        int, Setting("Processes to run on; -1 for all cores.", _whole(1, "-1 means all cores", but=-1))
-    ] = 1
-    engine: Annotated[Engine, Setting("Where the runs are made: here, or on a cluster.")] = "local"
-    scheduler: Annotated[str | None, Setting("Address of the cluster; a local one is started unless given.")] = None
-    lengths: Annotated[
-        tuple[int, ...] | None,
-        Setting(
-            "Lengths of the inputs that are made: query answers (1, 5 and 10 unless given), or records besides the "
-            "one that changes (1 and 5).",
-            _lengths,
-            Spelling("--length", list[int], "Length of inputs to try; repeat it.  [default: 1, 5 and 10]"),
-        ),
-    ] = None
-    rarity: Annotated[
-        float | None,
-        Setting(
-            "The paper's rule to skip events seen fewer than rarity·n·e^ε times (it uses 0.001); unless given, rare "
-            "events are left to the score, which serves small budgets better.",
-            _inside,
-        ),
-    ] = None
-    on_error: Annotated[
-        OnError,
-        Setting(
-            "Take an exception of the mechanism as an output, or stop at the first one.",
-            spelling=Spelling(
-                "--fail-on-error",
-                bool,
-                "Stop at the first exception instead of taking it as an output.",
-                lambda given: "raise" if given else "output",
-            ),
-        ),
-    ] = "output"
-    float_leaks: Annotated[
-        FloatLeaks,
-        Setting(
-            "Noise added to floats leaks through their last digits, even where the mechanism on real numbers is "
-            "private: note it beside the verdict, let it decide, or do not look."
-        ),
-    ] = "report"
-    lift: Annotated[bool, Setting("Run many samples in one call where that is proven equal.")] = True
-    paired: Annotated[
-        bool, Setting("Confirm on pairs of runs with the same noise where that is sharper, or never.")
-    ] = True
-    importance: Annotated[
-        Importance,
-        Setting(
-            "Draw noise towards rare events and weigh the runs: where plain runs would not refute the claim, and for "
-            "speed; wherever it certifies more; or never."
-        ),
-    ] = "needed"
-    epsilon_name: Annotated[str | None, Setting("The parameter that takes epsilon; epsilon or eps unless given.")] = (
-        None
+    search_runs: int = _setting(
+        100_000,
+        "Search runs per pair and side in the main round; a pilot and further rounds of the best come on top.",
+        _whole(100, "fewer cannot choose an event"),
     )
-    time_limit: Annotated[
-        float | None,
-        Setting(
-            "Seconds to fit the runs into: the speed of the mechanism is measured, and the budgets shrink.",
-            _seconds,
-            Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h."),
+    confirm_runs: int = _setting(
+        500_000, "Fresh runs per side for the verdict.", _whole(1, "a verdict needs fresh runs")
+    )
+    significance: float = _setting(
+        0.001,
+        "Largest p-value on fresh runs that counts as a violation; bounds hold with confidence 1 - significance.",
+        _inside,
+    )
+    method: Method = _setting("allocation", "The exact test, or the paper's.")
+    stop: Stop = _setting(
+        "early",
+        "Convict as soon as an anytime-valid test does (cheap runs go on to sharpen the bound), or test once "
+        "after all runs.",
+    )
+    goal: Goal = _setting(
+        "bound", "Look for the event that certifies the largest bound, or that convicts after the fewest runs."
+    )
+    seed: int = _setting(0, "Same seed, same result.", _whole(0, "seeds are not negative"))
+    jobs: int = _setting(1, "Processes to run on; -1 for all cores.", _whole(1, "-1 means all cores", but=-1))
+    engine: Engine = _setting("local", "Where the runs are made: here, or on a cluster.")
+    scheduler: str | None = _setting(None, "Address of the cluster; a local one is started unless given.")
+    lengths: tuple[int, ...] | None = _setting(
+        None,
+        "Lengths of the inputs that are made: query answers (1, 5 and 10 unless given), or records besides the "
+        "one that changes (1 and 5).",
+        _lengths,
+        Spelling("--length", list[int], "Length of inputs to try; repeat it.  [default: 1, 5 and 10]"),
+    )
+    rarity: float | None = _setting(
+        None,
+        "The paper's rule to skip events seen fewer than rarity·n·e^ε times (it uses 0.001); unless given, rare "
+        "events are left to the score, which serves small budgets better.",
+        _inside,
+    )
+    on_error: OnError = _setting(
+        "output",
+        "Take an exception of the mechanism as an output, or stop at the first one.",
+        spelling=Spelling(
+            "--fail-on-error",
+            bool,
+            "Stop at the first exception instead of taking it as an output.",
+            lambda given: "raise" if given else "output",
         ),
-    ] = None
-    progress: Annotated[
-        Callable[[Progress], None] | bool | None,
-        Setting(
-            "True, False or a function that gets a `Progress` record now and then; unless given, a terminal decides."
-        ),
-    ] = None
+    )
+    float_leaks: FloatLeaks = _setting(
+        "report",
+        "Noise added to floats leaks through their last digits, even where the mechanism on real numbers is "
+        "private: note it beside the verdict, let it decide, or do not look.",
+    )
+    lift: bool = _setting(True, "Run many samples in one call where that is proven equal.")
+    paired: bool = _setting(True, "Confirm on pairs of runs with the same noise where that is sharper, or never.")
+    importance: Importance = _setting(
+        "needed",
+        "Draw noise towards rare events and weigh the runs: where plain runs would not refute the claim, and for "
+        "speed; wherever it certifies more; or never.",
+    )
+    epsilon_name: str | None = _setting(None, "The parameter that takes epsilon; epsilon or eps unless given.")
+    time_limit: float | None = _setting(
+        None,
+        "Seconds to fit the runs into: the speed of the mechanism is measured, and the budgets shrink.",
+        _seconds,
+        Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h."),
+    )
+    progress: Callable[[Progress], None] | bool | None = _setting(
+        None,
+        "True, False or a function that gets a `Progress` record now and then; unless given, a terminal decides.",
+    )
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -229,7 +228,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 SETTINGS: Mapping[str, tuple[Any, Setting]] = {
-    name: get_args(hint) for name, hint in get_type_hints(Settings, include_extras=True).items()
+    one.name: (get_type_hints(Settings)[one.name], one.metadata["setting"]) for one in fields(Settings)
 }
 """The type of each setting, and what is said of it."""
 
@@ -271,3 +270,89 @@ def settings_from(base: Settings | None, options: Mapping[str, Any], *, of: Call
     if base is not None and not isinstance(base, Settings):
         raise UsageError(f"settings={base!r} must be a Settings record, such as Settings(seed=1)")
     return replace(base or Settings(), **options)
+
+
+def child(seed: int, *key: int) -> np.random.SeedSequence:
+    """The stream named by `key` under `seed`; distinct keys give independent streams.
+
+    >>> child(0, 1, 2).generate_state(1).tolist() == child(0, 1, 2).generate_state(1).tolist()
+    True
+    >>> child(0, 1, 2).generate_state(1).tolist() == child(0, 2, 1).generate_state(1).tolist()
+    False
+    """
+    return np.random.SeedSequence(entropy=seed, spawn_key=key)
+
+
+@contextmanager
+def kept_globals() -> Iterator[None]:
+    """Give `np.random` and `random` back their states after the block."""
+    before = np.random.get_state(), random.getstate()
+    try:
+        yield
+    finally:
+        set_globals(before)
+
+
+@contextmanager
+def seeded_globals(seeds: np.random.SeedSequence) -> Iterator[None]:
+    """The same, and seed them for the block.
+
+    This is how a function that takes no rng but calls `np.random.*` or `random.*` reproduces too.
+    """
+    with kept_globals():
+        words = seeds.generate_state(16)
+        np.random.seed(words[:8])
+        random.seed(int.from_bytes(words[8:].tobytes(), "little"))
+        yield
+
+
+def global_state(seeds: np.random.SeedSequence) -> GlobalState:
+    """The states of the global generators that these seeds give."""
+    with seeded_globals(seeds):
+        return np.random.get_state(), random.getstate()
+
+
+def set_globals(state: GlobalState) -> None:
+    """Put `np.random` and `random` into these states."""
+    np.random.set_state(state[0])
+    random.setstate(state[1])
+
+
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float if it is a positive finite number; otherwise one sentence that says what is wrong."""
+    return _number(name, value, "a positive number", lambda number: number > 0, "must be positive")
+
+
+def number_from_zero(name: str, value: Any) -> float:
+    """`value` as a float if it is zero or positive and finite."""
+    return _number(name, value, "a number of at least zero", lambda number: number >= 0, "must not be negative")
+
+
+def small_probability(name: str, value: Any) -> float:
+    """`value` as a float if it lies in [0, 1)."""
+    number = number_from_zero(name, value)
+    if number >= 1:
+        raise UsageError(f"{name}={value!r} must be below 1: with {name} of 1 everything is permitted")
+    return number
+
+
+def order_above_one(name: str, value: Any) -> float:
+    """`value` as a float if it is a finite Rényi order, greater than one."""
+    otherwise = "must be greater than 1, as the order of a Rényi divergence"
+    return _number(name, value, "a number above 1", lambda number: number > 1, otherwise)
+
+
+def _number(name: str, value: Any, wanted: str, fits: Callable[[float], bool], otherwise: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name}={value!r} must be a number, not a {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise UsageError(f"{name}=nan must be {wanted}")
+    if math.isinf(number):
+        raise UsageError(f"{name}={value!r} must be finite: nothing can violate an infinite privacy budget")
+    if not fits(number):
+        raise UsageError(f"{name}={value!r} {otherwise}")
+    return number

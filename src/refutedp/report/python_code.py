@@ -18,7 +18,7 @@ from refutedp.api.saved.pandas_values import pandas_literal
 from refutedp.api.saved.polars_values import polars_literal
 from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.detector.result import Result
-from refutedp.model.datasets.container import is_frame
+from refutedp.model.datasets import is_frame
 from refutedp.model.errors import UsageError
 
 STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import enum
 import functools
 import numbers
-import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from types import FunctionType, GeneratorType, ModuleType
+from typing import Any
 
 import numpy as np
 
 from refutedp.model.errors import UnsupportedOutputError
-from refutedp.model.outputs import Array, Group, Kind, OtherKey, Outputs, Path, Shape, Step, compress, step_order
+from refutedp.model.outputs import (
+    Array,
+    Group,
+    Kind,
+    OtherKey,
+    Outputs,
+    Path,
+    Shape,
+    Step,
+    compress,
+    merge,
+    step_order,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,12 +35,6 @@ class Raised:
     """The mechanism raised instead of returning; the class is what an attacker sees."""
 
     error: str
-
-
-class _Leaf(NamedTuple):
-    path: Path
-    kind: Kind
-    value: Any
 
 
 # What a scalar of this exact type counts as: the label of a lone output, and the kind of its leaf.
@@ -53,7 +60,7 @@ _DEEPEST = 32
 """Levels of containers in containers that are looked into."""
 _FEW_LEAVES = 1_000
 """The shapes of arrays with so many values are kept."""
-_OPAQUE = (types.ModuleType, types.FunctionType, types.GeneratorType, np.random.Generator, Exception)
+_OPAQUE = (ModuleType, FunctionType, GeneratorType, np.random.Generator, Exception)
 
 
 def shape_of(output: Any) -> tuple[Shape, list[Any]]:
@@ -69,20 +76,21 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
         return _array_shape(output.dtype.kind, output.shape), output.ravel().tolist()
     kind = type(output)
     if (kind is list or kind is tuple) and len(output) <= _MOST_LEAVES:
-        kinds = tuple(map(type, output))
-        if _PLAIN.keys() >= set(kinds):
-            return _flat_shape("list" if kind is list else "tuple", kinds), list(output)
+        types = tuple(map(type, output))
+        if _PLAIN.keys() >= set(types):
+            return _flat_shape(kind.__name__, types), list(output)
     walk = _Walk()
     label = walk.into(output, ())
-    leaves = walk.leaves
-    if len(leaves) > _MOST_LEAVES:
+    if len(walk.leaves) > _MOST_LEAVES:
         raise UnsupportedOutputError(
-            f"the mechanism returned an output with {len(leaves)} values; "
+            f"the mechanism returned an output with {len(walk.leaves)} values; "
             f"RefuteDP follows at most {_MOST_LEAVES}: return a summary instead"
         )
-    length = len(output) if _has_length(output) else None
-    shape = Shape(label, tuple(leaf.path for leaf in leaves), tuple(leaf.kind for leaf in leaves), length)
-    return shape, [leaf.value for leaf in leaves]
+    paths, kinds, leaves = zip(*walk.leaves, strict=True) if walk.leaves else ((), (), ())
+    sized = isinstance(output, (list, tuple, dict, set, frozenset)) or (
+        isinstance(output, np.ndarray) and output.ndim > 0
+    )
+    return Shape(label, paths, kinds, len(output) if sized else None), list(leaves)
 
 
 def _is_plain_array(output: Any) -> bool:
@@ -107,17 +115,11 @@ def _flat_shape(label: str, types: tuple[type, ...]) -> Shape:
 _PLACES: list[tuple[int]] = []
 
 
-def _has_length(output: Any) -> bool:
-    if isinstance(output, np.ndarray):
-        return output.ndim > 0
-    return isinstance(output, (list, tuple, dict, set, frozenset))
-
-
 class _Walk:
     """Collects the leaves of one output."""
 
     def __init__(self) -> None:
-        self.leaves: list[_Leaf] = []
+        self.leaves: list[tuple[Path, Kind, Any]] = []
         self._above: list[int] = []
         """What the value that is looked at lies in."""
 
@@ -126,7 +128,7 @@ class _Walk:
         plain = _PLAIN.get(type(value))
         if plain is not None:
             label, kind = plain
-            self.leaves.append(_Leaf(path, kind, value))
+            self.leaves.append((path, kind, value))
             return label
         if len(self._above) > _DEEPEST or id(value) in self._above:
             raise UnsupportedOutputError(
@@ -150,7 +152,7 @@ class _Walk:
         if inner:
             return _labelled(type(value).__name__, inner)
         label, kind, plain_value = _odd_scalar(value)
-        self.leaves.append(_Leaf(path, kind, plain_value))
+        self.leaves.append((path, kind, plain_value))
         return label
 
     def _array(self, array: Array, path: Path) -> str:
@@ -167,8 +169,7 @@ class _Walk:
                 "return numbers, booleans or strings"
             )
         flat = array.ravel().tolist()
-        for index, value in zip(np.ndindex(array.shape), flat, strict=True):
-            self.leaves.append(_Leaf((*path, *index), kind, value))
+        self.leaves += [((*path, *at), kind, value) for at, value in zip(np.ndindex(array.shape), flat, strict=True)]
         return "ndarray" if array.dtype in _PLAIN_DTYPES or kind == "str" else f"ndarray[{array.dtype}]"
 
     def _attributes(self, value: Any, path: Path) -> list[str]:
@@ -195,8 +196,6 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
     label = type(value).__name__
     if isinstance(value, enum.Enum):
         return label, "str", value.name
-    if isinstance(value, np.bool_):
-        return label, "bool", bool(value)
     if isinstance(value, (numbers.Integral, np.integer)):
         return label, "int", int(value)
     if isinstance(value, (numbers.Real, np.floating)) or label == "Decimal":
@@ -204,11 +203,9 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
             return label, "float", float(value)
         except (OverflowError, ValueError):
             return label, "str", str(value)
-    if isinstance(value, str):
-        return label, "str", str(value)
     if isinstance(value, (bytes, bytearray)):
         return label, "str", repr(bytes(value))
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+    if isinstance(value, (str, datetime.date, datetime.time, datetime.timedelta)):
         return label, "str", str(value)
     raise UnsupportedOutputError(
         f"the mechanism returned a {label}, which RefuteDP cannot look into: return numbers, booleans, strings, "
@@ -217,10 +214,6 @@ def _odd_scalar(value: Any) -> tuple[str, Kind, Any]:
 
 
 _Children = Callable[[Any], tuple[str, list[tuple[Step, Any]]]]
-
-
-def _items(value: Any) -> list[tuple[Step, Any]]:
-    return list(enumerate(value))
 
 
 def _dict_items(value: dict[Any, Any]) -> list[tuple[Step, Any]]:
@@ -251,8 +244,8 @@ _CONTAINERS: tuple[tuple[Callable[[Any], bool], _Children], ...] = (
         lambda v: isinstance(v, tuple) and hasattr(v, "_fields"),
         lambda v: (type(v).__name__, list(zip(v._fields, v, strict=True))),
     ),
-    (lambda v: isinstance(v, list), lambda v: ("list", _items(v))),
-    (lambda v: isinstance(v, tuple), lambda v: ("tuple", _items(v))),
+    (lambda v: isinstance(v, list), lambda v: ("list", list(enumerate(v)))),
+    (lambda v: isinstance(v, tuple), lambda v: ("tuple", list(enumerate(v)))),
     (lambda v: isinstance(v, dict), lambda v: ("dict", _dict_items(v))),
     (lambda v: isinstance(v, (set, frozenset)), lambda v: ("set", _set_items(v))),
     (
@@ -282,18 +275,32 @@ def encode(results: Sequence[Any]) -> Outputs:
         else:
             shape, leaves = shape_of(result)
             slow.setdefault(shape, []).append(leaves)
-    groups: dict[Shape, Group] = {}
-    order: list[Shape] = []
+    groups: list[Group] = []
     for key, rows in buckets.items():
         shape, _ = shape_of(rows[0])
         if key[0] is np.ndarray:
             by_leaf = np.stack(rows, axis=-1).reshape(-1, len(rows))
-            _add(groups, order, Group(shape, len(rows), tuple(by_leaf)))
+            groups.append(Group(shape, len(rows), tuple(by_leaf)))
         else:
-            _add(groups, order, group_rows(shape, [(row,) for row in rows] if len(key) == 1 else rows))
-    for shape, leaf_rows in slow.items():
-        _add(groups, order, group_rows(shape, leaf_rows))
-    return Outputs(tuple(compress(groups[shape]) for shape in order))
+            groups.append(group_rows(shape, [(row,) for row in rows] if len(key) == 1 else rows))
+    groups += [group_rows(shape, leaf_rows) for shape, leaf_rows in slow.items()]
+    # float and np.float64 rows have one shape but two quick keys: they are joined.
+    return Outputs(tuple(map(compress, merge([Outputs(tuple(groups))]).groups)))
+
+
+def encode_array(batch: np.ndarray[Any, Any]) -> Outputs:
+    """An array of outputs, one along its first axis each, as columns, with no Python object a run.
+
+    >>> encode_array(np.zeros((4, 2))).groups[0].shape.paths
+    ((0,), (1,))
+    """
+    if batch.dtype.kind not in "bif" or len(batch) == 0:
+        return encode(list(batch))
+    shape, _ = shape_of(batch[0])
+    columns: tuple[Array, ...] = tuple(
+        batch.reshape(len(batch), -1).astype(_DTYPES[_ARRAY_KINDS[batch.dtype.kind]]).T
+    )
+    return Outputs((compress(Group(shape, len(batch), columns)),))
 
 
 def _quick_key(result: Any) -> tuple[Any, ...] | None:
@@ -303,33 +310,20 @@ def _quick_key(result: Any) -> tuple[Any, ...] | None:
         return (kind,)
     if kind is list or kind is tuple:
         kinds = tuple(map(type, result))
-        if all(k in _PLAIN for k in set(kinds)):
+        if _PLAIN.keys() >= set(kinds):
             return (kind, kinds)
     if _is_plain_array(result):
         return (kind, result.dtype, result.shape)
     return None
 
 
-def _add(groups: dict[Shape, Group], order: list[Shape], group: Group) -> None:
-    """float and np.float64 rows have one shape but two quick keys: join them."""
-    known = groups.get(group.shape)
-    if known is None:
-        groups[group.shape] = group
-        order.append(group.shape)
-        return
-    columns = tuple(np.concatenate(pair) for pair in zip(known.columns, group.columns, strict=True))
-    groups[group.shape] = Group(group.shape, known.rows + group.rows, columns)
-
-
 def group_rows(shape: Shape, rows: Sequence[Sequence[Any]]) -> Group:
     """Rows of leaves as columns."""
     kinds = set(shape.kinds)
     if len(shape.kinds) >= _MANY and len(kinds) == 1 and kinds <= _DTYPES.keys():
-        try:
+        with contextlib.suppress(OverflowError):  # integers beyond 64 bits
             table: Array = np.array(rows, dtype=_DTYPES[shape.kinds[0]])
             return Group(shape, len(rows), tuple(table.T.copy(order="C")))
-        except OverflowError:
-            pass  # integers beyond 64 bits
     by_leaf = list(zip(*rows, strict=True)) if shape.kinds else []
     columns = tuple(column_of(kind, values) for kind, values in zip(shape.kinds, by_leaf, strict=True))
     return Group(shape, len(rows), columns)
@@ -341,19 +335,11 @@ def column_of(kind: Kind, values: Sequence[Any]) -> Array:
     >>> column_of("int", [1, 2**70]).dtype
     dtype('O')
     """
-    if kind == "bool":
-        return np.array(values, dtype=np.bool_)
-    if kind == "float":
-        return np.array(values, dtype=np.float64)
     if kind == "none":
         return np.zeros(len(values), dtype=np.int8)
-    if kind == "str":
-        column = np.empty(len(values), dtype=object)
-        column[:] = [value if type(value) is str else str(value) for value in values]
-        return column
-    try:
-        return np.array(values, dtype=np.int64)
-    except OverflowError:
-        column = np.empty(len(values), dtype=object)
-        column[:] = [int(v) for v in values]
-        return column
+    if kind != "str":
+        with contextlib.suppress(OverflowError):  # integers beyond 64 bits
+            return np.array(values, dtype=_DTYPES[kind])
+    column = np.empty(len(values), dtype=object)
+    column[:] = list(map(str if kind == "str" else int, values))
+    return column

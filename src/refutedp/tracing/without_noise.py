@@ -12,9 +12,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from refutedp.tracing.distributions import Distribution
-from refutedp.tracing.handler import Handler, Traced
-from refutedp.tracing.kinds_of_noise import Noise
+from refutedp.tracing.distributions import Distribution, Noise
+from refutedp.tracing.rng_proxy import Handler, Traced
 
 _GENERATORS = frozenset({"RandomState", "PCG64", "Random", "SystemRandom"})
 

@@ -19,8 +19,8 @@ from refutedp.sampling.lifted.record import NOTHING
 from refutedp.sampling.lifted.refusal import Refused
 from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.replay_draws import Continue
+from refutedp.tracing.copier import Stage
 from refutedp.tracing.distributions import Source
-from refutedp.tracing.stage import Stage
 
 SIZES = ("None", "2", "(2,)", "(2, 3)", "()", "[2]", "np.int64(2)", "0", "2.0", "-1", "'2'")
 NUMBERS = (

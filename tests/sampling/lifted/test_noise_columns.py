@@ -9,8 +9,7 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.tracing.distributions import DISTRIBUTIONS, Source
-from refutedp.tracing.fast_noise import BLOCK, COLUMN_DISTRIBUTIONS, FEW, standard
+from refutedp.tracing.distributions import BLOCK, COLUMN_DISTRIBUTIONS, DISTRIBUTIONS, FEW, Source, standard
 
 N = 2 * BLOCK + 1000
 

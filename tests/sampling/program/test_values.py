@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from refutedp import UsageError
 from refutedp.sampling.encode import Raised, encode
-from refutedp.sampling.program.json_values import BadValue, from_wire, to_wire
-from refutedp.sampling.program.protocol import Answer, read_answer, request_line
+from refutedp.sampling.program.protocol import Answer, BadValue, from_wire, read_answer, request_line, to_wire
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 KEYS = st.text(max_size=5) | st.integers(-3, 3)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from refutedp.detector.result import Effort
-from refutedp.model.origin import Origin
+from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
 
 FORMAT = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.model.datasets.pandas_frames import is_counted
+from refutedp.model.datasets import is_counted
 from refutedp.model.errors import UsageError
 
 _NUMPY_KINDS = "biufcO"

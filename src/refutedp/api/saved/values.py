@@ -19,7 +19,7 @@ import numpy as np
 
 from refutedp.api.saved.pandas_values import decode_pandas, encode_pandas
 from refutedp.api.saved.polars_values import decode_polars, encode_polars
-from refutedp.model.datasets.container import is_frame
+from refutedp.model.datasets import is_frame
 from refutedp.model.errors import UsageError
 
 _ARRAY_KINDS = "biufcOUSmM"

@@ -29,8 +29,8 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.bisection import bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts
 
 SPENT = 0.25

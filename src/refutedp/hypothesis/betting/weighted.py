@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.hypothesis.betting.anytime import EProcess, H
-from refutedp.model.bisection import bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import bisected
 from refutedp.model.importance import UnpairedHits, WeightedHits, lower_ends, no_hits, no_runs, upper_ends
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.hypothesis.tests.ratio import clopper_pearson, log_binomial_pmf, log_binomial_upper
-from refutedp.model.bisection import all_bisected, bisected
 from refutedp.model.claims import Tangent
+from refutedp.model.claims.claim import all_bisected, bisected
 from refutedp.model.records import Counts
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from refutedp.hypothesis.betting.anytime import GRID, Stakes, cells_of
-from refutedp.model.bisection import bisected
+from refutedp.model.claims.claim import bisected
 from refutedp.model.records import Counts, Level
 
 Floats: TypeAlias = NDArray[np.float64]

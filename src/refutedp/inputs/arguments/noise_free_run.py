@@ -20,11 +20,8 @@ from refutedp.inputs.arguments.paths import location
 from refutedp.inputs.arguments.watched import CannotFollow, Number, Truth, combine, compute, plain, watched
 from refutedp.inputs.arguments.watched_arrays import filled, largest, smallest
 from refutedp.model.mechanism import Mechanism
-from refutedp.tracing.copier import Copier
-from refutedp.tracing.distributions import Distribution
-from refutedp.tracing.kinds_of_noise import Noise
-from refutedp.tracing.stage import Stage
-from refutedp.tracing.users_code import is_library
+from refutedp.tracing.copier import Copier, Stage, is_library
+from refutedp.tracing.distributions import Distribution, Noise
 from refutedp.tracing.without_noise import NoiseFree
 
 

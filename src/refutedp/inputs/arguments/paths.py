@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NamedTuple
 
-from refutedp.tracing.users_code import calling_frame, is_internal, is_library, module_of, users_frame
+from refutedp.tracing.copier import calling_frame, is_internal, is_library, module_of, users_frame
 
 
 class Site(NamedTuple):

@@ -19,7 +19,7 @@ import z3
 
 from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.paths import asking_site, location
-from refutedp.tracing.handler import Traced
+from refutedp.tracing.rng_proxy import Traced
 
 if TYPE_CHECKING:
     from refutedp.inputs.arguments.explore import Tracing

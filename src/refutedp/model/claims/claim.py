@@ -12,14 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from numbers import Real
+from itertools import starmap
 from typing import Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.bisection import bisected
 from refutedp.model.errors import UsageError
+from refutedp.model.settings import number_from_zero, positive_number, small_probability
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class Tangent:
 class Claim(ABC):
     """A promise of privacy: a frozen dataclass of its numbers, each of which a mechanism may take as an argument.
 
-    A subclass gives `_largest`, `implies` and `str()`; it says in the class variables how it is called, and sharpens
+    A subclass gives `_largest` and `str()`; it says in the class variables how it is called, and sharpens
     what it knows better. It registers itself, for saved files and the command line.
     """
 
@@ -80,10 +80,6 @@ class Claim(ABC):
     @abstractmethod
     def _largest(self, p2: Floats) -> Floats:
         """`largest` for an array."""
-
-    @abstractmethod
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """Claims in other notions that follow from this one; (epsilon, delta)-claims are stated at `delta`."""
 
     @property
     def pure_epsilon(self) -> float | None:
@@ -136,14 +132,12 @@ class Claim(ABC):
 
     def tangents(self) -> tuple[Tangent, ...]:
         """Tangents that together describe the bound; here at probabilities from 1e-9 to 1 - 1e-3."""
-        slopes, intercepts = self.tangents_at(expit(np.linspace(-20.7, 6.9, 33)))
-        return tuple(Tangent(float(s), float(t)) for s, t in zip(slopes, intercepts, strict=True))
+        return tuple(starmap(Tangent, np.transpose(self.tangents_at(expit(np.linspace(-20.7, 6.9, 33)))).tolist()))
 
     def tangents_near(self, p2: float) -> tuple[Tangent, ...]:
         """Tangents among which one is nearly the best for events of about this rate."""
         around = _logit(p2) + np.linspace(-2.5, 2.5, 11)
-        slopes, intercepts = self.tangents_at(1 / (1 + np.exp(-around)))
-        return tuple(Tangent(float(s), float(t)) for s, t in zip(slopes, intercepts, strict=True))
+        return tuple(starmap(Tangent, np.transpose(self.tangents_at(1 / (1 + np.exp(-around)))).tolist()))
 
     def upper_curve(self, low: float, high: float) -> Callable[[Floats], Floats]:
         """A function that is never below `largest`, hardly above it between `low` and `high`, and quick."""
@@ -264,47 +258,130 @@ def expit(u: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -u)))
 
 
-def positive_number(name: str, value: Any) -> float:
-    """`value` as a float if it is a positive finite number; otherwise one sentence that says what is wrong."""
-    number = _number(name, value, "a positive number")
-    if number <= 0:
-        raise UsageError(f"{name}={value!r} must be positive")
-    return number
+def bisected(
+    beyond: Callable[[float], bool],
+    low: float,
+    high: float,
+    halvings: int = 80,
+    close: float = 0.0,
+    mean: Callable[[float, float], float] = lambda low, high: (low + high) / 2,
+) -> tuple[float, float]:
+    """The ends of the interval in which `beyond` turns true, after so many halvings or once it is `close`.
+
+    >>> low, high = bisected(lambda x: x * x > 2, 0.0, 2.0, close=0.01)
+    >>> low**2 <= 2 < high**2, high - low <= 0.01
+    (True, True)
+    """
+    while halvings and high - low > close:
+        middle = mean(low, high)
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+        halvings -= 1
+    return low, high
 
 
-def number_from_zero(name: str, value: Any) -> float:
-    """`value` as a float if it is zero or positive and finite."""
-    number = _number(name, value, "a number of at least zero")
-    if number < 0:
-        raise UsageError(f"{name}={value!r} must not be negative")
-    return number
+def all_bisected(
+    beyond: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats, halvings: int
+) -> tuple[Floats, Floats]:
+    """The same for every element of two arrays."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        past = beyond(middle)
+        low, high = np.where(past, low, middle), np.where(past, middle, high)
+    return low, high
 
 
-def small_probability(name: str, value: Any) -> float:
-    """`value` as a float if it lies in [0, 1)."""
-    number = number_from_zero(name, value)
-    if number >= 1:
-        raise UsageError(f"{name}={value!r} must be below 1: with {name} of 1 everything is permitted")
-    return number
+class _TwoLines(Claim):
+    """What both share: the largest P1 obeys the claim, and its form for the complement with the inputs exchanged."""
+
+    __slots__ = ()
+
+    epsilon: float
+    parameter: ClassVar[str] = "epsilon"
+
+    @property
+    def at_delta(self) -> float:
+        return float(getattr(self, "delta", 0.0))
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        return None if self.at_delta else self.epsilon
+
+    def _largest(self, p2: Floats) -> Floats:
+        own = math.exp(min(self.epsilon, 700.0)) * p2 + self.at_delta
+        complement = 1 - math.exp(-self.epsilon) * np.maximum(1 - self.at_delta - p2, 0.0)
+        return np.minimum(np.minimum(own, complement), 1.0)
+
+    def tangent_at(self, p2: float) -> Tangent:
+        return min(self.tangents(), key=lambda line: line.slope * p2 + line.intercept)
+
+    def tangents(self) -> tuple[Tangent, ...]:
+        shrink = math.exp(-self.epsilon)
+        own = Tangent(math.exp(min(self.epsilon, 700.0)), self.at_delta)
+        return (own, Tangent(shrink, 1 - shrink * (1 - self.at_delta)))
+
+    def tangents_near(self, p2: float) -> tuple[Tangent, ...]:
+        return self.tangents()
+
+    def delta_at(self, epsilon: float) -> float:
+        """The claim's delta from its epsilon on; more below, reached where the two lines meet."""
+        if epsilon >= self.epsilon:
+            return self.at_delta
+        corner = (1 - self.at_delta) / (1 + math.exp(self.epsilon))
+        return max(0.0, 1 - corner - math.exp(epsilon) * corner)
 
 
-def order_above_one(name: str, value: Any) -> float:
-    """`value` as a float if it is a finite Rényi order, greater than one."""
-    number = _number(name, value, "a number above 1")
-    if number <= 1:
-        raise UsageError(f"{name}={value!r} must be greater than 1, as the order of a Rényi divergence")
-    return number
+@dataclass(frozen=True, slots=True)
+class PureDP(_TwoLines):
+    """Pure differential privacy: P(M(d1) in E) <= e^epsilon P(M(d2) in E) for all adjacent d1, d2 and all E.
+
+    >>> round(PureDP(0.5).largest(0.1), 4), round(PureDP(0.5).largest(0.9), 4)
+    (0.1649, 0.9393)
+    >>> print(PureDP(0.5))
+    0.5-differential privacy
+    """
+
+    epsilon: float
+    options: ClassVar[tuple[str, ...]] = ("epsilon",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
+
+    def stated(self) -> dict[str, Any]:
+        """By its epsilon."""
+        return {"epsilon": self.epsilon}
+
+    def __str__(self) -> str:
+        return f"{self.epsilon:g}-differential privacy"
 
 
-def _number(name: str, value: Any, wanted: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise UsageError(f"{name}={value!r} must be a number, not a {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if math.isnan(number):
-        raise UsageError(f"{name}=nan must be {wanted}")
-    if math.isinf(number):
-        raise UsageError(f"{name}={value!r} must be finite: nothing can violate an infinite privacy budget")
-    return number
+@dataclass(frozen=True, slots=True)
+class ApproxDP(_TwoLines):
+    """Approximate differential privacy: P(M(d1) in E) <= e^epsilon P(M(d2) in E) + delta.
+
+    >>> round(ApproxDP(1.0, 1e-5).largest(1e-3), 8)
+    0.00272828
+    >>> print(ApproxDP(1, 1e-5))
+    (1, 1e-05)-differential privacy
+    """
+
+    epsilon: float
+    delta: float
+    options: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", number_from_zero("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", small_probability("delta", self.delta))
+        if self.epsilon == 0 and self.delta == 0:
+            raise UsageError("epsilon=0 with delta=0 permits no mechanism that reads its input: make one positive")
+
+    @property
+    def where(self) -> str:
+        """At its delta."""
+        return f" at δ = {self.delta:g}"
+
+    def _weakened(self, step: int) -> float:
+        # A small epsilon, which may be zero, grows by steps.
+        return self.epsilon + 0.02 * step if self.epsilon < 0.5 else Claim._weakened(self, step)
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:g}, {self.delta:g})-differential privacy"

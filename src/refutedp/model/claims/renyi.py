@@ -11,24 +11,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.bisection import all_bisected
-from refutedp.model.claims.approximate import ApproxDP
-from refutedp.model.claims.claim import (
-    Claim,
-    Floats,
-    Tangent,
-    expit,
-    order_above_one,
-    outwards,
-    positive_number,
-    small_probability,
-)
+from refutedp.model.claims.claim import Claim, Floats, Tangent, all_bisected, expit, outwards
 from refutedp.model.errors import UsageError
+from refutedp.model.settings import order_above_one, positive_number, small_probability
 
 _ORDERS = 40
 _REFINED = 9
@@ -36,35 +26,19 @@ _EDGE = 1e-12
 _HALVINGS = 52
 _NODES = 25
 """Tangents that stand for the border on a stretch of rates."""
+Sides: TypeAlias = tuple[Floats, Floats]
+"""log P and log(1 - P) of a coin: nothing is lost for probabilities near zero or one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coins:
-    """log P and log(1 - P) on both sides: nothing is lost for probabilities near zero or one."""
-
-    log_p: Floats
-    log_not_p: Floats
-    log_q: Floats
-    log_not_q: Floats
-
-
-def coins(logit_p: Floats, logit_q: Floats) -> Coins:
-    """Coins whose heads have these log odds."""
-    return Coins(*_log_sides(logit_p), *_log_sides(logit_q))
-
-
-def _log_sides(logit: Floats) -> tuple[Floats, Floats]:
-    """log P and log(1 - P) of a coin with these log odds."""
+def _log_sides(logit: Floats) -> Sides:
     return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
 
 
-def divergence(pair: Coins, alpha: Floats) -> Floats:
+def divergence(p: Sides, q: Sides, alpha: Floats) -> Floats:
     """The larger of D_alpha(P || Q) and D_alpha(Q || P)."""
-    one = np.logaddexp(
-        alpha * pair.log_p + (1 - alpha) * pair.log_q, alpha * pair.log_not_p + (1 - alpha) * pair.log_not_q
-    )
-    other = np.logaddexp(
-        alpha * pair.log_q + (1 - alpha) * pair.log_p, alpha * pair.log_not_q + (1 - alpha) * pair.log_not_p
+    one, other = (
+        np.logaddexp(alpha * x + (1 - alpha) * y, alpha * not_x + (1 - alpha) * not_y)
+        for (x, not_x), (y, not_y) in ((p, q), (q, p))
     )
     return np.asarray(np.maximum(one, other) / (alpha - 1))
 
@@ -80,17 +54,16 @@ def largest_logit(logit_q: Floats, alpha: Floats, bound: Floats) -> Floats:
     # Within the border log(P/Q) <= bound alpha/(alpha - 1) - log(Q)/alpha, and the odds of 1 - P are bounded alike.
     high = np.full(logit_q.shape, 750.0)
     return all_bisected(
-        lambda middle: ~(divergence(Coins(*_log_sides(middle), *sides), alpha) <= bound), logit_q, high, _HALVINGS
+        lambda middle: ~(divergence(_log_sides(middle), sides, alpha) <= bound), logit_q, high, _HALVINGS
     )[1]
 
 
 def slope_at(logit_p: Floats, logit_q: Floats, alpha: Floats) -> Floats:
     """dP/dQ along the level line of the larger divergence through these coins."""
-    pair = coins(logit_p, logit_q)
-    log_r = pair.log_p - pair.log_q
-    log_m = pair.log_not_p - pair.log_not_q
-    one = np.logaddexp(alpha * log_r + pair.log_q, alpha * log_m + pair.log_not_q)
-    other = np.logaddexp((1 - alpha) * log_r + pair.log_q, (1 - alpha) * log_m + pair.log_not_q)
+    (log_p, log_not_p), (log_q, log_not_q) = _log_sides(logit_p), _log_sides(logit_q)
+    log_r, log_m = log_p - log_q, log_not_p - log_not_q
+    one = np.logaddexp(alpha * log_r + log_q, alpha * log_m + log_not_q)
+    other = np.logaddexp((1 - alpha) * log_r + log_q, (1 - alpha) * log_m + log_not_q)
     gap = log_m - log_r  # negative: the event is likelier under P
     ratio = np.expm1(alpha * gap) / np.expm1((alpha - 1) * gap)
     first = np.exp(log_r) * ratio * (alpha - 1) / alpha
@@ -144,7 +117,16 @@ class _BoundsDivergence(Claim):
         return min(1.0, max(0.0, p1 - slope * p2))
 
     def epsilon_at(self, delta: float) -> float:
-        """The logarithm of the slope of the tangent whose intercept is `delta`."""
+        """The logarithm of the slope of the tangent whose intercept is `delta`: the exact conversion.
+
+        Never weaker than the conversions of Mironov 2017 (Prop. 3), of Bun & Steinke 2016 (Prop. 1.3) and of "The
+        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020, Prop. 12 and Cor. 13): the
+        supremum of P1 - e^epsilon P2 over the coins that the divergence permits ("Three Variants of Differential
+        Privacy", Asoodeh et al. 2021).
+
+        >>> round(RenyiDP(8, 0.5).epsilon_at(1e-5), 5), round(ZCDP(0.5).epsilon_at(1e-5), 5)
+        (1.70973, 4.72841)
+        """
         small_probability("delta", delta)
         if delta <= 0:
             return math.inf
@@ -206,8 +188,8 @@ class RenyiDP(_BoundsDivergence):
         >>> round(float(RenyiDP(2, 1.0).least(RenyiDP(2, 0.5).largest(np.array([0.1])), np.array([0.1]))[0]), 6)
         0.5
         """
-        pair = coins(_logits(np.maximum(p1, p2)), _logits(p2))
-        return np.where(p1 > p2, np.maximum(divergence(pair, np.array([self.alpha])), 0.0), 0.0)
+        p, q = _log_sides(_logits(np.maximum(p1, p2))), _log_sides(_logits(p2))
+        return np.where(p1 > p2, np.maximum(divergence(p, q, np.array([self.alpha])), 0.0), 0.0)
 
     def on_command_line(self) -> list[str]:
         """Order and epsilon in one word.
@@ -227,19 +209,6 @@ class RenyiDP(_BoundsDivergence):
             shown = given["renyi"]
             raise UsageError(f"--renyi {shown!r} must be an order and an epsilon, such as --renyi 2:0.5") from None
         return cls(*numbers)
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(epsilon, delta)-DP by the exact conversion.
-
-        Never weaker than Mironov's epsilon + log(1/delta)/(alpha - 1) (his Prop. 3), nor than Prop. 12 of "The
-        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020): the supremum of
-        P1 - e^epsilon P2 over the coins that the divergence permits ("Three Variants of Differential Privacy",
-        Asoodeh et al. 2021).
-
-        >>> [str(claim) for claim in RenyiDP(8, 0.5).implies(1e-5)]
-        ['(1.70973, 1e-05)-differential privacy']
-        """
-        return (ApproxDP(self.epsilon_at(delta), delta),) if delta > 0 else ()
 
     def __str__(self) -> str:
         return f"({self.alpha:g}, {self.epsilon:g})-Rényi differential privacy"
@@ -289,30 +258,18 @@ class ZCDP(_BoundsDivergence):
         0.5
         """
         first, second = (_logits(np.maximum(p1, p2))[:, None], _logits(p2)[:, None])
-        pair = coins(first, second)
+        p, q = _log_sides(first), _log_sides(second)
         low, high = np.full_like(first, math.log(1e-4)), np.full_like(first, math.log(1e7))
         best = np.zeros(len(first))
         steps = np.linspace(0.0, 1.0, 17)[None, :]
         for _ in range(7):
             grid = low + (high - low) * steps
             orders = 1 + np.exp(grid)
-            values = divergence(pair, orders) / orders
+            values = divergence(p, q, orders) / orders
             top = np.argmax(values, axis=1)[:, None]
             best = np.maximum(best, values.max(axis=1))
             low, high = (np.take_along_axis(grid, np.clip(top + d, 0, 16), axis=1) for d in (-1, 1))
         return np.where(p1 > p2, best, 0.0)
-
-    def implies(self, delta: float = 1e-5) -> tuple[Claim, ...]:
-        """(alpha, rho alpha)-Rényi DP by definition, and (epsilon, delta)-DP by the exact conversion.
-
-        Never weaker than rho + 2 sqrt(rho log(1/delta)) (Bun & Steinke, Prop. 1.3) nor than Corollary 13 of "The
-        Discrete Gaussian for Differential Privacy" (Canonne, Kamath & Steinke 2020).
-
-        >>> [str(claim) for claim in ZCDP(0.5).implies(1e-5)][:2]
-        ['(4.72841, 1e-05)-differential privacy', '(2, 1)-Rényi differential privacy']
-        """
-        orders = (RenyiDP(2.0, 2 * self.rho), RenyiDP(8.0, 8 * self.rho))
-        return (ApproxDP(self.epsilon_at(delta), delta), *orders) if delta > 0 else orders
 
     def __str__(self) -> str:
         return f"{self.rho:g}-zCDP"

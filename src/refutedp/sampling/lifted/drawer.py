@@ -17,9 +17,8 @@ from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
 from refutedp.sampling.lifted.execution import Run
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.record import Draw
-from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.handler import Handler, Shape, normal_size
-from refutedp.tracing.kinds_of_noise import Params
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
+from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
 
 FEW_OPTIONS = 64
 """Among so many options a choice is found faster by comparing with each."""

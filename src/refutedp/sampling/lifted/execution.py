@@ -16,7 +16,7 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import take_runs
 from refutedp.sampling.lifted.record import Draw, Record
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.tracing.users_code import users_frame
+from refutedp.tracing.copier import users_frame
 
 MOST_VALUES = 64
 """A draw used as an index, a bound or a key splits the runs by value up to this many distinct values."""

@@ -8,13 +8,13 @@ import numpy as np
 
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Counts, Event, Pair
+from refutedp.model.settings import OnError
 from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.noise.common_noise import CommonNoise
 from refutedp.sampling.lifted.noise.paired_runs import hit_alone, hit_paired, hit_weighted, sample_paired
 from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan, hit_unpaired
 from refutedp.sampling.lifted.refusal import CannotLift
-from refutedp.sampling.plain import PlainSampler
-from refutedp.sampling.sampler import OnError, Runs, Sampler
+from refutedp.sampling.sampler import PlainSampler, Runs, Sampler
 
 if TYPE_CHECKING:
     from refutedp.model.importance import UnpairedHits, WeightedHits

@@ -6,6 +6,7 @@ backend is configured there, and `engine="dask"` or `"ray"` configures one for t
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,14 +15,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pickle import PicklingError
 from threading import Event
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from refutedp.model.errors import MechanismError, UsageError
-from refutedp.sampling.pool.on_dask import run_on_dask, use_dask
-from refutedp.sampling.pool.on_ray import run_on_ray, use_ray
+from refutedp.model.settings import Engine
+from refutedp.sampling.pool.clusters import run_on_dask, run_on_ray, use_dask, use_ray
 
 T = TypeVar("T")
-Engine: TypeAlias = Literal["local", "dask", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class Pool:
         the iterator: no further task is started. Threads would share the generators of their process, and what a
         mechanism keeps there: under joblib's threading backend tasks run one after the other.
         """
-        if self.engine == "local" and (_threading() if _configured() else self.jobs == 1):
+        if self.engine == "local" and (
+            type(_backend()).__name__ == "ThreadingBackend" if _configured() else self.jobs == 1
+        ):
             for task in tasks:
                 yield task()
             return
@@ -70,7 +72,7 @@ class Pool:
             yield from run_on_dask(client, tasks, _crashed)
             return
         done = 0
-        for attempt in (1, 2):
+        for _ in range(2):
             try:
                 with closing(self._parallel(tasks[done:])) as results:
                     for result in results:
@@ -79,8 +81,6 @@ class Pool:
                 return
             except _worker_died():
                 _end_workers()
-                if attempt == 2:
-                    break
         for task in tasks[done:]:
             yield _alone(task)
 
@@ -125,16 +125,15 @@ def _interrupted(error: BaseException) -> bool:
 
 def _drain(results: Iterator[Any]) -> None:
     """Wait for results that nobody wants, whatever they are."""
-    while True:
-        try:
-            next(results)
-        except StopIteration:
-            return
-        except KeyboardInterrupt:
-            _end_workers()
-            raise
-        except Exception:
-            continue
+    nothing = object()
+    try:
+        while True:
+            with contextlib.suppress(Exception):
+                if next(results, nothing) is nothing:
+                    return
+    except KeyboardInterrupt:
+        _end_workers()
+        raise
 
 
 @contextmanager
@@ -175,10 +174,6 @@ def _configured() -> bool:
     return jobs is not None or type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
 
 
-def _threading() -> bool:
-    return type(_backend()).__name__ == "ThreadingBackend"
-
-
 def _backend() -> Any:
     """The backend that the caller chose with `joblib.parallel_config`, or joblib's own."""
     from joblib.parallel import get_active_backend
@@ -202,12 +197,11 @@ def _end_workers() -> None:
 def _alone(task: Task[T]) -> T:
     """The task in a process of its own, to learn whether it is the one that dies."""
     from joblib.externals.loky import get_reusable_executor
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
     try:
         return _value(executor.submit(_call, task).result())  # type: ignore[no-any-return]
-    except TerminatedWorkerError:
+    except _worker_died():
         raise _crashed(task) from None
     finally:
         executor.shutdown(wait=False, kill_workers=True)
@@ -234,12 +228,9 @@ def _crashed(task: Task[Any]) -> MechanismError:
 @contextmanager
 def engine_running(engine: Engine, scheduler: str | None) -> Iterator[None]:
     """For the block, a Dask or Ray cluster is there for tasks: the one at `scheduler`, or its own on this machine."""
-    if engine == "local":
-        yield
-        return
     with ExitStack() as stack:
         if engine == "dask":
             use_dask(stack, scheduler)
-        else:
+        elif engine == "ray":
             use_ray(stack, scheduler)
         yield

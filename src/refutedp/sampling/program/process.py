@@ -8,11 +8,14 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from refutedp.model.errors import MechanismError
-from refutedp.sampling.program.guarding import forget, watch
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of one line of an answer; a longer one ends the program, so memory stays bounded."""
@@ -22,6 +25,7 @@ _CHUNK = 2**16
 _STDERR_KEPT = 4096
 _LOOK_UP = 0.25
 """How often a silent program is looked at, for its children may hold the pipe open after it has died."""
+_GUARD_SCRIPT = Path(__file__).with_name("guard.py")
 
 
 class Late(Exception):
@@ -42,16 +46,14 @@ class Program:
     def __init__(self, argv: Sequence[str]) -> None:
         self._process = _start(argv)
         self._group = self._process.pid
-        watch(self._group)
+        _guard.tell(f"+{self._group}")
         self._unsent = bytearray()
         self._received = bytearray()
         self._errors = bytearray()
         self._output_open = True
         self._selector = selectors.DefaultSelector()
-        assert self._process.stdin is not None and self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._stderr = self._process.stderr.fileno()
+        self._pipes: list[Any] = [self._process.stdin, self._process.stdout, self._process.stderr]
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(descriptor, False)
         self._selector.register(self._stdout, selectors.EVENT_READ)
@@ -97,9 +99,8 @@ class Program:
         """End the program and its children, whatever it takes; whether the end of its input alone was enough."""
         if self._process.returncode is not None:
             return False
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._pipes[0].close()
         of_itself = gently and self._gone_within(GRACE)
         if not of_itself:
             self._signal(signal.SIGTERM)
@@ -107,11 +108,10 @@ class Program:
         # The leader is not reaped yet, so its number cannot have passed to strangers; its children go with it.
         self._signal(signal.SIGKILL)
         self._process.wait()
-        forget(self._group)
+        _guard.tell(f"-{self._group}")
         self._selector.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+        for pipe in self._pipes[1:]:
+            pipe.close()
         return of_itself
 
     def _exchange(self, deadline: float) -> None:
@@ -213,3 +213,53 @@ def _start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
         raise MechanismError(f"{argv[0]} cannot be started: {error.strerror}") from None
     except ValueError as error:
         raise MechanismError(f"{argv[0]!r} cannot be started: {error}") from None
+
+
+class _Guard:
+    """The guard of this process (`guard.py`), started with the first program, told of groups that start and end."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.RLock()  # the garbage collector may end a program while another is announced
+
+    def tell(self, line: str) -> None:
+        """Send a line; a guard that cannot be started or has died is done without."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(_GUARD_SCRIPT)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                    start_new_session=True,
+                )
+            assert self._process.stdin is not None
+            self._process.stdin.write(f"{line}\n".encode())
+
+    def stop(self) -> None:
+        """Let it go: it ends what is left and then itself."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                process.stdin.close()
+                process.wait(timeout=5)
+
+
+# State of this process, for programs are its children and outlive the objects that asked for them.
+_guard = _Guard()
+
+
+def stop_guard() -> None:
+    """Dismiss the guard; the next program starts another."""
+    _guard.stop()
+
+
+def _new_guard() -> None:
+    global _guard
+    _guard = _Guard()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_guard)

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from refutedp.model.errors import MechanismError
-from refutedp.sampling.program import guarding
-from refutedp.sampling.program.json_values import BadValue
-from refutedp.sampling.program.process import LONGEST_LINE, Ended, Late, Program, TooLong
-from refutedp.sampling.program.protocol import Answer, read_answer, request_line
+from refutedp.sampling.program.process import LONGEST_LINE, Ended, Late, Program, TooLong, stop_guard
+from refutedp.sampling.program.protocol import Answer, BadValue, read_answer, request_line
 
 MOST_BYTES = 256 * 2**20
 """Bytes of all answers to one request."""
@@ -166,7 +164,7 @@ def close_all() -> None:
     """End every program of this process."""
     for spec in list(_sessions):
         close(spec)
-    guarding.stop()
+    stop_guard()
 
 
 atexit.register(close_all)

@@ -8,7 +8,7 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.execution import Run
-from refutedp.tracing.handler import Traced
+from refutedp.tracing.rng_proxy import Traced
 
 STANDARD = (np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64))
 

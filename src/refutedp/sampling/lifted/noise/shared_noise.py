@@ -16,9 +16,8 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.element_order import drawn_by_element, take_runs
-from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.handler import Shape
-from refutedp.tracing.kinds_of_noise import Params, StandardForm
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source, StandardForm
+from refutedp.tracing.rng_proxy import Shape
 
 DrawsOfOne: TypeAlias = Callable[[int, Distribution, Params, Shape], Array | None]
 """The draws of one run, by number: None where a distribution cannot be shared."""

@@ -29,7 +29,7 @@ import numpy as np
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.rewrite import calls
-from refutedp.tracing.bytecode import instructions, nested_codes
+from refutedp.tracing.copier import instructions, nested_codes
 
 ASSIGN = "__refutedp_assign__"
 APPEND = "__refutedp_append__"

@@ -13,10 +13,7 @@ import numpy as np
 from refutedp.sampling.lifted.refusal import CannotLift
 from refutedp.sampling.lifted.rewrite.branches import HELPERS
 from refutedp.sampling.lifted.rewrite.calls import helper_of
-from refutedp.tracing.bytecode import instructions, names_read_for, nested_codes
-from refutedp.tracing.copier import Copier
-from refutedp.tracing.stage import GENERATORS, Stage
-from refutedp.tracing.users_code import is_library
+from refutedp.tracing.copier import GENERATORS, Copier, Stage, instructions, is_library, names_read_for, nested_codes
 
 
 class LiftedCopier(Copier):

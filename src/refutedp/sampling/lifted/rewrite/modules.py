@@ -20,8 +20,7 @@ from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.refusal import CannotLift
 from refutedp.sampling.lifted.rewrite.branches import joined_code
 from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS, lifted_math
-from refutedp.tracing.bytecode import names_only_called, names_read
-from refutedp.tracing.stage import ModuleProxy, Stage
+from refutedp.tracing.copier import ModuleProxy, Stage, names_only_called, names_read
 
 
 class LiftedStage(Stage):

@@ -14,7 +14,7 @@ import numpy as np
 
 from refutedp.sampling.lifted.trust.state import generators_state, restore_generators
 from refutedp.tracing.distributions import Distribution
-from refutedp.tracing.handler import Handler
+from refutedp.tracing.rng_proxy import Handler
 
 SEEDS = range(8)
 

@@ -18,8 +18,8 @@ from refutedp.sampling.lifted.rewrite.modules import LiftedStage
 from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
 from refutedp.sampling.lifted.trust.refused_code import Watch
 from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay
+from refutedp.tracing.copier import Stage
 from refutedp.tracing.distributions import Source
-from refutedp.tracing.stage import Stage
 
 
 def copied_functions(arguments: Mapping[str, Any], copier: LiftedCopier) -> dict[str, Any]:

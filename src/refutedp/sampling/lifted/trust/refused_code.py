@@ -22,9 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.tracing.bytecode import instructions
-from refutedp.tracing.stage import GENERATORS
-from refutedp.tracing.users_code import is_internal, is_library, module_of
+from refutedp.tracing.copier import GENERATORS, instructions, is_internal, is_library, module_of
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
 _FORBIDDEN_CALLS: dict[str, frozenset[str]] = {

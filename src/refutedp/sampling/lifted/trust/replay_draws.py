@@ -19,9 +19,8 @@ from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.execution import Run
 from refutedp.sampling.lifted.noise.shared_noise import DrawsOfOne
 from refutedp.sampling.lifted.refusal import Refused
-from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
-from refutedp.tracing.handler import Handler, Shape, normal_size
-from refutedp.tracing.kinds_of_noise import Params
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
+from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
 
 Fresh: TypeAlias = Callable[[np.random.Generator], Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from refutedp.sampling.lifted.columns.lifted_value import Lifted
 from refutedp.sampling.lifted.refusal import CannotLift, Refused
-from refutedp.tracing.stage import GENERATORS
+from refutedp.tracing.copier import GENERATORS
 
 _DEPTH = 6
 _LONG = 10_000
