@@ -24,8 +24,8 @@ from refutedp.model.records import Candidate, Event
 from refutedp.model.settings import Settings
 from refutedp.model.streams import PLAN_STREAM, child
 from refutedp.sampling.lifted import LiftedSampler
+from refutedp.sampling.lifted.lifted_sampler import plain_hits
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
-from refutedp.sampling.lifted.noise.paired_runs import plain_hits
 from refutedp.sampling.pool.tasks import Task
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from refutedp.model.outputs import Array
-from refutedp.sampling.lifted.columns.column import Column, wrap
-from refutedp.sampling.lifted.columns.element_order import dense
-from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted
+from refutedp.sampling.lifted.columns.column import STANDARD, Column, dense, stack_nested, wrap
 from refutedp.sampling.lifted.columns.memory import Memory, places_of
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import Run
@@ -225,12 +223,10 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
                 self.run.refuse("it assigns to elements chosen by a drawn array")
             key = operator.index(key)
         if isinstance(value, (list, tuple)):
-            from refutedp.sampling.lifted.columns.functions import stack_nested
-
             value = stack_nested(value)
         parts = key if isinstance(key, tuple) else (key,)
         parts = tuple(operator.index(p) if isinstance(p, Scalar) else p for p in parts)
-        parts = tuple(np.array(p) if isinstance(p, Lifted) else p for p in parts)
+        parts = tuple(np.array(p) if isinstance(p, Column) else p for p in parts)
         self._write(parts, value)
 
     def _write_under(self, mask: ArrayColumn, value: Any) -> None:
@@ -242,7 +238,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         self._replace(np.where(mask, value, self))
 
     def _write(self, parts: tuple[Any, ...], value: Any) -> None:
-        lifted, uniform = isinstance(value, Lifted), not isinstance(value, Lifted) or value.uniform
+        lifted, uniform = isinstance(value, Column), not isinstance(value, Column) or value.uniform
         rows = value.values() if lifted else np.asarray(value)[None]
         if lifted and self.dtype.kind == "i" and rows.dtype.kind == "f":
             self.run.refuse("it stores drawn floats in an integer array")
@@ -312,7 +308,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
 
     def tolist(self) -> list[Any]:
         """A list of Python scalars, nested as the array is."""
-        return [x.tolist() if isinstance(x, (Lifted, np.generic)) else x for x in self]
+        return [x.tolist() if isinstance(x, (Column, np.generic)) else x for x in self]
 
     def copy(self, order: str = "C") -> ArrayColumn:
         """A column that is written to on its own."""

@@ -1,72 +1,54 @@
-"""NumPy's functions on columns, by `__array_function__`; what is not in the table is refused by name."""
+"""NumPy's functions, Python's builtins and `math` on columns, exact run by run.
+
+NumPy's come by `__array_function__`; what is not in their table is refused by name. Of the builtins and `math`, what
+is unusual goes to the real ones. The real `max` compares columns by `<` and splits the runs at every comparison;
+this one follows the same rule ("replace when greater") on whole columns.
+"""
 
 from __future__ import annotations
 
+import builtins
+import math
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns import arithmetic
 from refutedp.sampling.lifted.columns.array import BY_LAYOUT, ArrayColumn
-from refutedp.sampling.lifted.columns.column import wrap
-from refutedp.sampling.lifted.columns.lifted_value import Lifted, aligned, check_constant, common_run, element_ndim
-from refutedp.sampling.lifted.columns.rows import knows, over_rows
-from refutedp.sampling.lifted.columns.ufuncs import element_axis
+from refutedp.sampling.lifted.columns.column import (
+    Column,
+    aligned,
+    all_uniform,
+    check_constant,
+    common_run,
+    element_axis,
+    element_ndim,
+    gathered,
+    holds_column,
+    knows,
+    over_rows,
+    rows_of_runs,
+    stack_columns,
+    stack_nested,
+    wrap,
+)
+from refutedp.sampling.lifted.columns.ordering import sorted_by_column
+from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import Run
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-def holds_column(value: Any) -> bool:
-    """Whether `value` is a column, or a list or tuple with a column somewhere in it."""
-    if isinstance(value, Lifted):
-        return True
-    if type(value) in (list, tuple):
-        return any(holds_column(item) for item in value)
-    return False
-
-
-def stack_nested(value: Any) -> Any:
-    """What `np.asarray` makes of nested lists with columns in them; other values as they are."""
-    if isinstance(value, Lifted) or not holds_column(value):
-        return value
-    return stack_columns([stack_nested(item) for item in value], 0)
-
-
-def _rows(run: Run, value: Any, uniform: bool) -> Array:
-    """The value with the runs first, one row when the result is to be uniform."""
-    if isinstance(value, Lifted):
-        array = value.values()
-        if value.uniform and not uniform:
-            return np.broadcast_to(array, (run.n, *array.shape[1:]))
-        return array
-    constant = np.asarray(value)
-    check_constant(run, constant)
-    return np.broadcast_to(constant, (1 if uniform else run.n, *constant.shape))
-
-
-def _gathered(arrays: Iterable[Any]) -> tuple[Run, bool, list[Array]]:
-    parts = [stack_nested(part) for part in arrays]
-    run = common_run(*parts)
-    uniform = all(part.uniform for part in parts if isinstance(part, Lifted))
-    return run, uniform, [_rows(run, part, uniform) for part in parts]
-
-
-def stack_columns(arrays: Iterable[Any], axis: int = 0) -> Any:
-    """As `np.stack`."""
-    run, uniform, rows = _gathered(arrays)
-    ndim = rows[0].ndim
-    return wrap(run, np.ascontiguousarray(np.stack(rows, axis=axis % ndim + 1)), uniform)
-
-
 def _concatenate(arrays: Iterable[Any], axis: int = 0) -> Any:
-    run, uniform, rows = _gathered(arrays)
+    run, uniform, rows = gathered(arrays)
     return wrap(run, np.concatenate(rows, axis=element_axis(axis, rows[0].ndim - 1)), uniform)
 
 
 def _hstack(arrays: Iterable[Any]) -> Any:
-    run, uniform, rows = _gathered(arrays)
+    run, uniform, rows = gathered(arrays)
     rows = [row.reshape(len(row), 1) if row.ndim == 1 else row for row in rows]
     return wrap(run, np.concatenate(rows, axis=1 if rows[0].ndim == 2 else 2), uniform)
 
@@ -80,7 +62,7 @@ def _append(array: Any, values: Any, axis: Any = None) -> Any:
 def _flat(value: Any) -> Any:
     if isinstance(value, ArrayColumn):
         return value.reshape(-1)
-    return value if isinstance(value, Lifted) else np.ravel(value)
+    return value if isinstance(value, Column) else np.ravel(value)
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +102,7 @@ def _along(function: Callable[..., Any], default: int | None) -> Callable[..., A
 def _plain_keywords(a: Any, function: Any, keywords: dict[str, Any], known: set[str]) -> None:
     for name in [name for name, value in keywords.items() if value is None or value is np._NoValue]:
         del keywords[name]
-    if set(keywords) - known or not isinstance(a, Lifted):
+    if set(keywords) - known or not isinstance(a, Column):
         common_run(a, *keywords.values()).refuse(f"it calls np.{function.__name__} in a way lifted runs do not know")
 
 
@@ -130,12 +112,10 @@ def _where(condition: Any, *choices: Any) -> Any:
     parts = [stack_nested(part) for part in (condition, *choices)]
     run = common_run(*parts)
     for part in parts:
-        if not isinstance(part, Lifted):
+        if not isinstance(part, Column):
             check_constant(run, part if np.ndim(part) == 0 else np.asarray(part))
-    ndim = max(element_ndim(part) for part in parts)
-    uniform = all(part.uniform for part in parts if isinstance(part, Lifted))
-    raw = [aligned(part, ndim) if isinstance(part, Lifted) else part for part in parts]
-    result = np.where(*raw)
+    ndim, uniform = max(map(element_ndim, parts)), all_uniform(parts)
+    result = np.where(*(aligned(part, ndim) for part in parts))
     if result.shape[:1] != (1 if uniform else run.n,):
         result = np.broadcast_to(result, (1 if uniform else run.n, *result.shape[1:]))
     return wrap(run, result, uniform)
@@ -165,9 +145,8 @@ def _nonzero(a: Any) -> Any:
 
 def matmul(a: Any, b: Any) -> Any:
     """Products of vectors and matrices, with the BLAS routine that NumPy uses for one run."""
-    run = common_run(a, b)
-    uniform = all(x.uniform for x in (a, b) if isinstance(x, Lifted))
-    left, right = (_rows(run, x, True) if not isinstance(x, Lifted) else x.values() for x in (a, b))
+    run, uniform = common_run(a, b), all_uniform((a, b))
+    left, right = (rows_of_runs(run, x, True) if not isinstance(x, Column) else x.values() for x in (a, b))
     if {left.ndim, right.ndim} - {2, 3}:
         run.refuse("it multiplies drawn arrays of more than two axes")
     first = left[:, None, :] if left.ndim == 2 else left
@@ -199,9 +178,9 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any
     run = common_run(a, v)
     if sorter is not None or element_ndim(a) != 1 or element_ndim(v) != 0:
         run.refuse("it calls np.searchsorted in a way lifted runs do not know")
-    uniform = all(x.uniform for x in (a, v) if isinstance(x, Lifted))
-    rows = _rows(run, a, uniform)
-    needle = _rows(run, v, uniform)[:, None]
+    uniform = all_uniform((a, v))
+    rows = rows_of_runs(run, a, uniform)
+    needle = rows_of_runs(run, v, uniform)[:, None]
     if np.isnan(rows).any() or np.isnan(needle).any() or (rows[:, 1:] < rows[:, :-1]).any():
         run.refuse("it calls np.searchsorted on an array that is not sorted in some runs")
     below = rows < needle if side == "left" else rows <= needle
@@ -218,9 +197,8 @@ def _like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _shape_only(function: Callable[..., Any]) -> Callable[..., Any]:
     def shaped(a: Any, axis: Any = None) -> Any:
-        return function(
-            np.broadcast_to(0, a.shape if isinstance(a, ArrayColumn) else ()), *([] if axis is None else [axis])
-        )
+        shape = a.shape if isinstance(a, ArrayColumn) else ()
+        return function(np.broadcast_to(0, shape), *([] if axis is None else [axis]))
 
     return shaped
 
@@ -241,7 +219,7 @@ def _rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
 def _take(a: Any, indices: Any, axis: Any = None, **keywords: Any) -> Any:
     if axis not in (None, 0) or keywords or element_ndim(a) != 1:
         common_run(a, indices).refuse("it calls np.take in a way lifted runs do not know")
-    pool: Any = a if isinstance(a, Lifted) else wrap(indices.run, np.asarray(a)[None], True)
+    pool: Any = a if isinstance(a, Column) else wrap(indices.run, np.asarray(a)[None], True)
     return pool[indices]
 
 
@@ -293,3 +271,146 @@ FUNCTIONS |= {
     np.take: _take,
     np.where: _where,
 }
+
+
+# Builtins and `math`, which the copy of a mechanism sees under their own names.
+
+_COMPENSATED: bool = sys.version_info >= (3, 12)
+
+
+def _float_run(items: list[Any]) -> tuple[Run, bool] | None:
+    """The run and flavour of a list of floats with a column among them; None for any other list."""
+    run: Run | None = None
+    flavours = set()
+    for item in items:
+        if isinstance(item, Scalar):
+            if item.kind != "f":
+                return None
+            run = item.run
+            flavours.add(item.numpy)
+        elif type(item) is float or type(item) is np.float64:
+            flavours.add(type(item) is np.float64)
+        else:
+            return None
+    # Of a mixed list the result would be a Python float in some runs and a NumPy one in others.
+    return None if run is None or len(flavours) != 1 else (run, flavours.pop())
+
+
+def _values(item: Any) -> Any:
+    return item.values() if isinstance(item, Scalar) else item
+
+
+def _extreme(name: str, greater: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    real: Callable[..., Any] = getattr(builtins, name)
+
+    def extreme(*args: Any, **keywords: Any) -> Any:
+        if len(args) == 1 and type(args[0]) not in (list, tuple, range):
+            args = (list(args[0]),)
+        items = list(args[0]) if len(args) == 1 else list(args)
+        if set(keywords) - {"key"} or len(items) < 2:
+            return real(*args, **keywords)
+        key = keywords.get("key")
+        keys = items if key is None else [key(item) for item in items]
+        found = _float_run(keys)
+        if found is None or (key is not None and any(type(item) is not int for item in items)):
+            return items[real(range(len(items)), key=keys.__getitem__)]
+        run, numpy = found
+        best, where = _values(keys[0]), np.full(run.n, 0 if key is None else items[0], dtype=np.int64)
+        for item, value in zip(items[1:], map(_values, keys[1:]), strict=True):
+            better = greater(value, best)
+            best = np.where(better, value, best)
+            where = where if key is None else np.where(better, item, where)
+        return Scalar(run, _as_column(run, best), "f", numpy) if key is None else Scalar(run, where, "i", False)
+
+    return extreme
+
+
+def _as_column(run: Run, values: Any) -> Array:
+    return np.broadcast_to(values, (run.n,))
+
+
+def lifted_sorted(iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    """As `sorted`, by column where keys and items allow it."""
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    ordered = sorted_by_column(items, keys, bool(reverse))
+    if ordered is not None:
+        return ordered
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+def lifted_sum(iterable: Any, /, start: Any = 0) -> Any:
+    """As `sum`, which since Python 3.12 compensates the rounding of Python floats."""
+    items = list(iterable)
+    if not _COMPENSATED or not any(isinstance(item, Column) for item in items):
+        return sum(items, start)
+    found = _float_run([*items, float(start)] if type(start) in (int, float) else items)
+    if found is None or found[1]:
+        run = next(item.run for item in items if isinstance(item, Column))
+        run.refuse("it sums values of several types, which Python 3.12 rounds in its own way")
+    run = found[0]
+    lists = [_as_column(run, _values(item)).tolist() for item in items]
+    total = np.fromiter((sum(row, start) for row in zip(*lists, strict=True)), np.float64, run.n)
+    return Scalar(run, total, "f", False)
+
+
+def lifted_int(*args: Any, **keywords: Any) -> Any:
+    """As `int`: a column of Python ints for a scalar column."""
+    if len(args) == 1 and not keywords and isinstance(args[0], Scalar):
+        return args[0].__trunc__()
+    return int(*args, **keywords)
+
+
+def lifted_float(*args: Any) -> Any:
+    """As `float`: a column of Python floats for a scalar column."""
+    if len(args) == 1 and isinstance(args[0], Scalar) and args[0].kind in "fib":
+        return Scalar(args[0].run, args[0].values().astype(np.float64), "f", False)
+    return float(*args)
+
+
+def lifted_type(*args: Any, **keywords: Any) -> Any:
+    """As `type`: what a column is in each of its runs."""
+    if len(args) == 1 and not keywords and isinstance(args[0], Column):
+        return args[0].__class__
+    return type(*args, **keywords)
+
+
+LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
+    "max": _extreme("max", lambda a, b: a > b),
+    "min": _extreme("min", lambda a, b: a < b),
+    "sorted": lifted_sorted,
+    "sum": lifted_sum,
+    "int": lifted_int,
+    "float": lifted_float,
+    "type": lifted_type,
+}
+"""Replacements, used only where the name is called on the spot: `isinstance(x, float)` keeps the real type."""
+
+
+_ELEMENTWISE = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "cos", "cosh", "degrees", "erf"),
+    *("erfc", "exp", "expm1", "fabs", "fmod", "gamma", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2"),
+    *("pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+_TESTS: dict[str, Any] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+
+
+def lifted_math(name: str) -> Any:
+    """`math.<name>` for columns too; a name that is not elementwise is returned as it is."""
+    real = getattr(math, name)
+    if name in _TESTS:
+        test = _TESTS[name]
+        return lambda x: Scalar(x.run, test(x.values()), "b", False) if isinstance(x, Scalar) else real(x)
+    if name not in _ELEMENTWISE:
+        return real
+
+    def function(*args: Any) -> Any:
+        columns = [arg for arg in args if isinstance(arg, Scalar)]
+        if not columns:
+            return real(*args)
+        run = columns[0].run
+        if any(column.kind == "U" for column in columns):
+            run.refuse(f"it calls math.{name} on text")
+        return Scalar(run, arithmetic.elementwise(run, real, tuple(map(_values, args))), "f", False)
+
+    return function

@@ -77,8 +77,6 @@ class Plan:
 class ImportanceNoise(SharedNoise):
     """Shared noise of which a part is drawn by a plan; `weights` once all runs are made."""
 
-    __slots__ = ("_log_ratio", "_weighted", "plan")
-
     weighted = True
 
     def __init__(self, n: int, plan: Plan, rng: np.random.Generator) -> None:
@@ -155,7 +153,7 @@ def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[
     total = float(worth.sum())
     if total <= 0:
         return
-    for key, values, filled in noise.drawn():
+    for key, (values, filled) in noise.columns.items():
         worths = worth if filled is None else np.where(filled, worth, 0.0)
         used = np.flatnonzero(worths)
         rows = []

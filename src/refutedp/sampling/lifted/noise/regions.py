@@ -57,8 +57,6 @@ class NoiseRegion:
 class AvoidingNoise(SharedNoise):
     """Shared noise that keeps away from a region, with the weight of each run."""
 
-    __slots__ = ("weights",)
-
     weighted = True
 
     def __init__(self, n: int, region: NoiseRegion, rng: np.random.Generator) -> None:
@@ -77,8 +75,7 @@ class AvoidingNoise(SharedNoise):
             again = again[rng.random(len(again)) < chance]
             for key, values in columns.items():
                 values[again] = self.fresh(key, again, source)
-        for key, values in columns.items():
-            self.put(key, values)
+        self.columns |= {key: (values, None) for key, values in columns.items()}
 
 
 def region_of(noise: SharedNoise, worth: Floats) -> NoiseRegion:
@@ -109,10 +106,9 @@ def _product(
     missing: Callable[[Floats], float],
 ) -> Floats:
     """The product, over the draws, of a factor that each bin has; where a draw was not made, of another one."""
-    drawn = {key: (values, filled) for key, values, filled in noise.drawn()}
     product = np.ones(noise.n)
     for key, table in tables.items():
-        values, filled = drawn.get(key, (None, None))
+        values, filled = noise.columns.get(key, (None, None))
         for element, row in enumerate(table):
             if values is None:
                 product *= missing(row)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from refutedp.sampling.lifted.trust.state import generators_state, restore_generators
+from refutedp.sampling.lifted.trust.refused_code import generators_state, restore_generators
 from refutedp.tracing.distributions import Distribution
 from refutedp.tracing.handler import Handler
 

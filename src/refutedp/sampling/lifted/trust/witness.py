@@ -21,12 +21,12 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array
 from refutedp.model.records import Event
 from refutedp.sampling.encode import Raised
-from refutedp.sampling.lifted.collect import example
+from refutedp.sampling.lifted.collect import equal_outputs, example
+from refutedp.sampling.lifted.execution import Run
 from refutedp.sampling.lifted.lift import Lift
-from refutedp.sampling.lifted.noise.paired_runs import masks_of
+from refutedp.sampling.lifted.lifted_sampler import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
-from refutedp.sampling.lifted.trust.replay_draws import DrawsOf, Recorded
+from refutedp.sampling.lifted.trust.plain_calls import Recorded, recorded_draws
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
@@ -34,6 +34,8 @@ _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_"
 
 EXTREME = 4
 """Runs with the smallest, and with the largest, values of a draw that the function repeats."""
+MOST_DRAWS, MOST_ELEMENTS = 12, 4
+"""Draws of a run, and elements of a draw, whose extreme values are looked at."""
 
 
 class Told(NamedTuple):
@@ -246,7 +248,7 @@ def told_runs(
     left = extremes
     numbers = np.array(sorted(wanted), dtype=np.int64)
 
-    def see(ids: Array | None, output: Any, n: int, draws: Callable[[int], list[Recorded]]) -> None:
+    def see(ids: Array | None, output: Any, n: int, draws: Run | list[Recorded]) -> None:
         nonlocal left
         (mask,) = masks_of(output, n, (event,), {})
         inside = np.broadcast_to(np.asarray(mask, dtype=np.bool_), n)
@@ -256,15 +258,30 @@ def told_runs(
             found = np.flatnonzero(inside == hit)[: room[hit]].tolist()
             room[hit] -= len(found)
             chosen.update(dict.fromkeys(found))
-        if isinstance(draws, DrawsOf) and left > 0:
-            extreme = draws.extreme(EXTREME)[:left]
+        if isinstance(draws, Run) and left > 0:
+            extreme = _extreme_runs(draws)[:left]
             left -= len(extreme)
             chosen.update(dict.fromkeys(extreme))
         for index in chosen:
-            told.append(Told(draws(index), example(output, index), bool(inside[index]), int(runs[index])))
+            own = recorded_draws(draws, index) if isinstance(draws, Run) else draws
+            told.append(Told(own, example(output, index), bool(inside[index]), int(runs[index])))
 
     lift.visit(rng, noise.n, see, noise)
     return told
+
+
+def _extreme_runs(run: Run) -> list[int]:
+    """Runs with the smallest and the largest values of each draw, so many of either for each of its elements."""
+    found: dict[int, None] = {}
+    for draw in run.draws[:MOST_DRAWS]:
+        values = draw.values()
+        alive = values if draw.epoch == run.epoch else run.shrink(values, draw.epoch)
+        if alive.dtype.kind not in "biuf" or len(alive) != run.n:
+            continue
+        for column in alive.reshape(run.n, -1).T[:MOST_ELEMENTS]:
+            order = np.argsort(column, kind="stable")
+            found.update(dict.fromkeys([*order[:EXTREME].tolist(), *order[-EXTREME:].tolist()]))
+    return list(found)
 
 
 def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lift: Lift) -> str | None:
