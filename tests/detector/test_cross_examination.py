@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from refutedp import PureDP, Verdict, check
-from refutedp.sampling.lifted.columns import array, functions
+from refutedp.sampling.lifted.columns import array, builtin
 from refutedp.sampling.lifted.rewrite import branches, lifted_copies
 from refutedp.sampling.lifted.trust import plain_calls as plain
 from refutedp.sampling.lifted.trust import refused_code
@@ -116,7 +116,7 @@ def lose_views(monkeypatch):
 
 
 def forget_types(monkeypatch):
-    monkeypatch.delitem(functions.LIFTED_BUILTINS, "type")
+    monkeypatch.delitem(builtin.LIFTED_BUILTINS, "type")
 
 
 def raise_for_unknown_keywords(monkeypatch):

@@ -14,8 +14,16 @@ import pytest
 
 from refutedp.detector.plan_importance import pilot_of
 from refutedp.sampling.lifted.lifted_sampler import UnpairedPlan
-from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan
-from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, NoiseRegion, ratios, region_of
+from refutedp.sampling.lifted.noise.importance_noise import (
+    MASSES,
+    STRICT,
+    AvoidingNoise,
+    ImportanceNoise,
+    NoiseRegion,
+    Plan,
+    ratios,
+    region_of,
+)
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_of, runner_of

@@ -18,8 +18,7 @@ from refutedp.model.importance import UnpairedHits, weigh_first, weigh_second
 from refutedp.model.records import Event
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.lifted_sampler import UnpairedPlan
-from refutedp.sampling.lifted.noise.importance_noise import Plan
-from refutedp.sampling.lifted.noise.regions import NoiseRegion, ratios, region_of
+from refutedp.sampling.lifted.noise.importance_noise import NoiseRegion, Plan, ratios, region_of
 from refutedp.sampling.pool.tasks import Task
 
 PLAIN = 0.05

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from refutedp.sampling.lifted.columns.array import ArrayColumn
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.columns.column import Column, wrap
-from refutedp.sampling.lifted.columns.functions import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import NOTHING, Deferred, Refused, Run
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from refutedp.sampling.lifted.trust.plain_calls import (
     recorded_draws,
     values_by_run,
 )
-from refutedp.sampling.lifted.trust.refused_code import Unchanged
+from refutedp.sampling.lifted.trust.refused_code import unchanged
 from refutedp.tracing.distributions import Source
 
 FEW = 8
@@ -59,6 +59,12 @@ def keep_freed_memory() -> None:
     The block is never written to, so it costs nothing; other C libraries take no notice.
     """
     np.empty(_KEPT_HEAP, dtype=np.uint8)
+
+
+See: TypeAlias = Callable[[Array | None, Any, int, Run | list[Recorded]], None]
+"""Is told the numbers of runs that end together (None: all), their output, how many they are, and their draws.
+
+The output may hold columns; then the execution holds the draws."""
 
 
 class _Trial(NamedTuple):
@@ -136,17 +142,13 @@ class Lift:
 
         `shared` is noise for as many runs, at most `chunk`, that another lift has used or will use.
         """
-        collector = Collector()
-        source = Source(rng, exact=self._exact)
+        collector, source = Collector(), Source(rng, exact=self._exact)
         self._check_state()
 
-        def finish(run: Run, output: Any) -> None:
-            self._prove_path(run, output)
-            with _path_refusals():
-                collector.add(output, run.n)
-
-        def few(start: Deferred) -> None:
-            for output in self._one_by_one(start, source):
+        def see(_: Array | None, output: Any, runs: int, draws: Run | list[Recorded]) -> None:
+            if isinstance(draws, Run):
+                collector.add(output, runs)
+            else:
                 collector.add_plain(output)
 
         with watching(self):
@@ -155,7 +157,7 @@ class Lift:
                     collector.add_many(self.plain.fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self.chunk):
-                    self._explore(min(self.chunk, n - start), source, finish, few, shared=shared, refused=few)
+                    self._visit(source, min(self.chunk, n - start), see, shared)
             return collector.finish()
 
     @property
@@ -178,48 +180,29 @@ class Lift:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
         return self._trial.scattered
 
-    def visit(
-        self,
-        rng: np.random.Generator,
-        n: int,
-        see: Callable[[Array | None, Any, int, Run | list[Recorded]], None],
-        shared: SharedNoise | None = None,
-    ) -> None:
-        """Make `n` runs and tell `see` the numbers of the runs of each part, their output, how many, and their draws.
-
-        None stands for the numbers of all runs. The output of a part may hold columns; then its execution holds the
-        draws. `shared` is as in `sample`.
-        """
-        source = Source(rng, exact=self._exact)
+    def visit(self, rng: np.random.Generator, n: int, see: See, shared: SharedNoise | None = None) -> None:
+        """Make `n` runs and tell `see` of each part that ends together; `shared` is as in `sample`."""
         self._check_state()
+        with watching(self):
+            self._visit(Source(rng, exact=self._exact), n, see, shared)
 
+    def _visit(self, source: Source, n: int, see: See, shared: SharedNoise | None) -> None:
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
             with _path_refusals():
                 see(run.ids(), output, run.n, run)
 
         def few(start: Deferred) -> None:
+            """Plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing."""
             ids = np.arange(start.n) if start.ids is None else start.ids
-            drawn: list[Recorded] = []
-            for number, output in enumerate(self._one_by_one(start, source, shared, drawn)):
-                see(ids[number : number + 1], output, 1, list(drawn))
+            for number, values in enumerate(values_by_run(start.record, start.n)):
+                one, weighted, drawn = ids[number : number + 1], None, list[Recorded]()
+                if shared is not None and shared.weighted:
+                    weighted = partial(shared.draw, runs=one, source=source)
+                output = self.plain.call(Continue(source, start.record.distributions, values, weighted, drawn))
+                see(one, output, 1, drawn)
 
-        with watching(self):
-            self._explore(n, source, finish, few, shared=shared, refused=few)
-
-    def _one_by_one(
-        self, start: Deferred, source: Source, shared: SharedNoise | None = None, drawn: list[Recorded] | None = None
-    ) -> Iterator[Any]:
-        """Outputs of plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing.
-
-        `drawn` holds the draws of the last of them, if they are wanted.
-        """
-        ids = np.arange(start.n) if start.ids is None else start.ids
-        for number, values in enumerate(values_by_run(start.record, start.n)):
-            one = None
-            if shared is not None and shared.weighted:
-                one = partial(shared.draw, runs=ids[number : number + 1], source=source)
-            yield self.plain.call(Continue(source, start.record.distributions, values, one, drawn))
+        self._explore(n, source, finish, few, shared=shared, refused=few)
 
     @cached_property
     def _trial(self) -> _Trial:
@@ -363,7 +346,7 @@ def watching(*lifts: Lift) -> Iterator[None]:
         yield
         return
     errors = np.geterr()
-    with Unchanged(*(lift.roots for lift in unwatched)), np.errstate(all="ignore"):
+    with unchanged(*(lift.roots for lift in unwatched)), np.errstate(all="ignore"):
         for lift in unwatched:
             lift.watched = True
             lift.plain.errors = errors

@@ -26,8 +26,7 @@ from refutedp.model.records import Counts, Event, Feature, Pair
 from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.execution import CannotLift
 from refutedp.sampling.lifted.lift import Lift, watching
-from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
-from refutedp.sampling.lifted.noise.regions import AvoidingNoise, NoiseRegion
+from refutedp.sampling.lifted.noise.importance_noise import AvoidingNoise, ImportanceNoise, NoiseRegion, Plan
 from refutedp.sampling.lifted.noise.shared_noise import CommonNoise, SharedNoise
 from refutedp.sampling.plain import PlainSampler
 from refutedp.sampling.sampler import OnError, Runs, Sampler
@@ -145,11 +144,30 @@ class LiftedSampler(Sampler):
 
     def weighted(self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence) -> WeightedHits:
         """`pairs` runs on either side on the same noise, drawn by a plan; raises `CannotLift`."""
-        return hit_weighted(self.lifts, event, plan, pairs, np.random.default_rng(seeds))
+        rng = np.random.default_rng(seeds)
+        found = no_hits(plan.plain)
+        with watching(*self.lifts):
+            for _, size in _chunks(pairs, min(lift.chunk for lift in self.lifts)):
+                noise = ImportanceNoise(size, plan, rng)
+                first, second = plain_hits(self.lifts, event, noise, rng)
+                found += weigh_hits(noise.weights, first, second, plan.plain)
+        return found
 
     def unpaired(self, event: Event, plan: UnpairedPlan, runs: int, seeds: np.random.SeedSequence) -> UnpairedHits:
         """`runs` runs in all, each on one side and drawn there by a plan; raises `CannotLift`."""
-        return hit_unpaired(self.lifts, event, plan, runs, np.random.default_rng(seeds))
+        rng = np.random.default_rng(seeds)
+        first, second = self.lifts
+        one = int(rng.binomial(runs, plan.share))
+        plain = plan.towards.plain
+        found = no_runs(plain)
+        with watching(first, second):
+            for _, size in _chunks(one, first.chunk):
+                weighted = ImportanceNoise(size, plan.towards, rng)
+                found += weigh_first(weighted.weights, _hits(first, (event,), weighted, rng, {})[0], plain)
+            for _, size in _chunks(runs - one, second.chunk):
+                avoiding = AvoidingNoise(size, plan.away, rng)
+                found += weigh_second(avoiding.weights, _hits(second, (event,), avoiding, rng, {})[0], plain)
+        return found
 
     def _hits(
         self, events: tuple[Event, ...], sizes: tuple[int, int], seeds: np.random.SeedSequence
@@ -183,24 +201,19 @@ class KnownLifts:
     """
 
     def __init__(self) -> None:
-        self._lifts: dict[bytes, Lift] = {}
-        self._made: list[Lift] = []
+        self._lifts: dict[object, Lift] = {}
 
     @property
     def calls(self) -> int:
         """How many runs all proofs took, and how many plain calls."""
-        return sum(lift.proof_runs + lift.plain.calls for lift in self._made)
+        return sum(lift.proof_runs + lift.plain.calls for lift in self._lifts.values())
 
     def lift(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any]) -> Lift:
         """The lift on this input, made when it is first asked for; raises CannotLift."""
-        key = _content(data, arguments)
-        found = None if key is None else self._lifts.get(key)
-        if found is None:
-            found = Lift(mechanism, data, arguments)
-            self._made.append(found)
-            if key is not None:
-                self._lifts[key] = found
-        return found
+        key = _content(data, arguments) or object()
+        if key not in self._lifts:
+            self._lifts[key] = Lift(mechanism, data, arguments)
+        return self._lifts[key]
 
 
 def _content(data: Any, arguments: Mapping[str, Any]) -> bytes | None:
@@ -267,34 +280,6 @@ def hit_alone(lift: Lift, events: Sequence[Event], n: int, rng: np.random.Genera
         for _, size in _chunks(n, lift.stretch):
             lift.visit(rng, size, see)
     return totals
-
-
-def hit_weighted(lifts: Lifts, event: Event, plan: Plan, n: int, rng: np.random.Generator) -> WeightedHits:
-    """Hits of an event in `n` pairs of runs whose noise is drawn by a plan, with their weights; raises CannotLift."""
-    found = no_hits(plan.plain)
-    with watching(*lifts):
-        for _, size in _chunks(n, min(lift.chunk for lift in lifts)):
-            noise = ImportanceNoise(size, plan, rng)
-            first, second = plain_hits(lifts, event, noise, rng)
-            found += weigh_hits(noise.weights, first, second, plan.plain)
-    return found
-
-
-def hit_unpaired(lifts: Lifts, event: Event, plan: UnpairedPlan, n: int, rng: np.random.Generator) -> UnpairedHits:
-    """Hits of an event in `n` runs in all, with their weights; raises CannotLift."""
-    first, second = lifts
-    one = int(rng.binomial(n, plan.share))
-    found = no_runs(plan.towards.plain)
-    with watching(*lifts):
-        for _, size in _chunks(one, first.chunk):
-            weighted = ImportanceNoise(size, plan.towards, rng)
-            (hits,) = _hits(first, (event,), weighted, rng, {})
-            found += weigh_first(weighted.weights, hits, plan.towards.plain)
-        for _, size in _chunks(n - one, second.chunk):
-            avoiding = AvoidingNoise(size, plan.away, rng)
-            (hits,) = _hits(second, (event,), avoiding, rng, {})
-            found += weigh_second(avoiding.weights, hits, plan.towards.plain)
-    return found
 
 
 def plain_hits(lifts: Lifts, event: Event, noise: SharedNoise, rng: np.random.Generator) -> list[Hits]:

@@ -19,18 +19,18 @@ from refutedp.sampling.lifted.execution import Run
 class ArrayColumn(Column, NDArrayOperatorsMixin):
     """One array per run; assignment writes to a copy, so recorded draws never change.
 
-    Views share a `Memory` with the array that they were taken from. `ordered` says that the array lies in C order in
-    the plain function; where that is not known, whether a reshaped array is a view or a copy is not known either.
+    What is written to has a `Memory`, which views share with the array that they were taken from. `ordered` says
+    that the array lies in C order in the plain function; where that is not known, whether a reshaped array is a view
+    or a copy is not known either.
     """
 
-    __slots__ = ("_memory", "_owned", "_places", "_uniform", "_writes", "ordered")
+    __slots__ = ("_memory", "_places", "_uniform", "_writes", "ordered")
 
     def __init__(self, run: Run, array: Array, uniform: bool, ordered: bool | None = None) -> None:
         self.run = run
         self._array = array
         self._epoch = run.epoch
         self._uniform = uniform
-        self._owned = False
         self._memory: Memory | None = None
         self._places: Array | None = None
         self._writes = 0
@@ -51,7 +51,6 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         """The rows of the runs that are alive."""
         memory = self._memory
         if memory is None:
-            self._owned = False
             return super().dense()
         if self._writes != memory.writes or self._epoch != self.run.epoch:
             assert self._places is not None
@@ -160,11 +159,9 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         return order[np.searchsorted(places[order], found)]
 
     def _shared(self) -> Memory:
-        """The memory of this array, from now on shared with others."""
+        """The memory of this array, from now on written to, or shared with others."""
         if self._memory is None:
-            array = super().dense()
-            self._memory = Memory(self.run, array, self._uniform, self.places)
-            self._owned = False
+            self._memory = Memory(self.run, super().dense(), self._uniform, self.places)
         return self._memory
 
     # Reading and writing elements.
@@ -244,25 +241,9 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
             self.run.refuse("it stores drawn floats in an integer array")
         target = self.places[parts]
         rows = rows.reshape(len(rows), *([1] * (np.ndim(target) + 1 - rows.ndim)), *rows.shape[1:])
-        if self._memory is not None:
-            filled = np.empty((len(rows), *np.shape(target)), dtype=self.dtype)
-            filled[...] = rows
-            self._memory.write(np.asarray(target), filled, uniform)
-            return
-        if not self._owned or self._epoch != self.run.epoch or (self._uniform and not uniform):
-            array = self.values()
-            if self._uniform and not uniform:
-                self._array = np.repeat(array, self.run.n, axis=0)
-                self._uniform = False
-            else:
-                self._array = array.copy()
-        if all(isinstance(part, (int, slice, np.integer)) or part is Ellipsis for part in parts):
-            self._array[(slice(None), *parts)] = rows
-        else:
-            flat = self._array.reshape(len(self._array), -1)
-            flat[:, target.reshape(-1)] = np.broadcast_to(rows, (len(rows), *target.shape)).reshape(len(rows), -1)
-            self._array = flat.reshape(self._array.shape)
-        self._owned = True
+        filled = np.empty((len(rows), *np.shape(target)), dtype=self.dtype)
+        filled[...] = rows
+        self._shared().write(np.asarray(target), filled, uniform)
 
     def _replace(self, value: Any) -> None:
         """Become `value`, in every variable that refers to this array."""
@@ -272,29 +253,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
             if self.dtype.kind != "f" or value.dtype.kind not in "ib":
                 self.run.refuse(f"it computes {value.dtype} in place in an array of {self.dtype}")
             value = value.astype(self.dtype)
-        if self._memory is not None:
-            self._memory.write(self.places, value.dense(), value.uniform)
-            return
-        self._array = value.dense()
-        self._uniform = value.uniform
-        self._epoch = self.run.epoch
-        self._owned = False
-
-    def __iadd__(self, other: Any) -> Any:
-        self._replace(self + other)
-        return self
-
-    def __isub__(self, other: Any) -> Any:
-        self._replace(self - other)
-        return self
-
-    def __imul__(self, other: Any) -> Any:
-        self._replace(self * other)
-        return self
-
-    def __itruediv__(self, other: Any) -> Any:
-        self._replace(self / other)
-        return self
+        self._shared().write(self.places, value.dense(), value.uniform)
 
     def sort(self, axis: int = -1) -> None:
         """Sort in place."""
@@ -329,9 +288,13 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         """One element as a Python scalar."""
         return self.rearranged(lambda places: places.item(*index)).item()
 
-    def dot(self, other: Any) -> Any:
-        """As `ndarray.dot` with vectors."""
-        return np.dot(self, other)
+
+def _in_place(compute: Callable[[Any, Any], Any]) -> Any:
+    def method(self: ArrayColumn, other: Any) -> Any:
+        self._replace(compute(self, other))
+        return self
+
+    return method
 
 
 def _method(name: str) -> Any:
@@ -343,10 +306,7 @@ def _method(name: str) -> Any:
 
 def _rearranging(name: str) -> Any:
     def method(self: ArrayColumn, *args: Any, **keywords: Any) -> Any:
-        def how(places: Array) -> Any:
-            return getattr(places, name)(*args, **keywords)
-
-        return self.rearranged(how, by_layout=name in BY_LAYOUT)
+        return self.rearranged(lambda x: getattr(x, name)(*args, **keywords), by_layout=name in BY_LAYOUT)
 
     return method
 
@@ -354,10 +314,12 @@ def _rearranging(name: str) -> Any:
 BY_LAYOUT = frozenset({"ravel", "reshape"})
 """What gives a view of some arrays and a copy of others, as they lie in memory."""
 
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(ArrayColumn, f"__i{_name}__", _in_place(getattr(operator, _name)))
 for _name in ("diagonal", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
     setattr(ArrayColumn, _name, _rearranging(_name))
 for _name in (
-    *("all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "max", "mean", "min", "nonzero"),
-    *("prod", "round", "std", "sum", "take", "var"),
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "dot", "max", "mean", "min"),
+    *("nonzero", "prod", "round", "std", "sum", "take", "var"),
 ):
     setattr(ArrayColumn, _name, _method(_name))

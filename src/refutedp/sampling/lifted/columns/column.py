@@ -274,17 +274,16 @@ def knows(function: Any) -> bool:
 
 
 def over_columns(function: Callable[..., Any], columns: Sequence[Array]) -> Any:
-    """`function` of the rows that equally long columns of one type make up, of two to 127 of them.
+    """`function` of the rows that equally long columns of one type make up, of at most 127 of them.
 
     >>> over_columns(np.argmax, [np.array([0.5, 2.5]), np.array([1.5, 2.0])])
     array([1, 0])
     """
     if function in _POSITIONS:
         return _positions(function, columns)
-    ufunc = _BY_COLUMN[function]
-    result = ufunc(columns[0], columns[1])
-    for column in columns[2:]:
-        ufunc(result, column, out=result)
+    result = columns[0].copy()
+    for column in columns[1:]:
+        _BY_COLUMN[function](result, column, out=result)
     return result
 
 

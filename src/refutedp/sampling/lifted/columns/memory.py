@@ -59,7 +59,11 @@ class Memory:
             self._run.refuse("it writes to an array that may share memory with another")
         if not places.flags.writeable:
             raise ValueError("assignment destination is read-only")
+        self.writes += 1
         rows = self._rows()
+        if places is self.places:
+            self._table, self.uniform, self._owned = values.reshape(len(values), -1), uniform, False
+            return
         if self.uniform and not uniform:
             self._table = np.repeat(rows, self._run.n, axis=0)
             self.uniform = False
@@ -67,7 +71,6 @@ class Memory:
             self._table = rows.copy(order="K")
         self._owned = True
         self._table[:, places.reshape(-1)] = values.reshape(len(values), -1)
-        self.writes += 1
 
 
 def places_of(shape: tuple[int, ...]) -> Array:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.model.outputs import Array
-from refutedp.sampling.lifted.columns.functions import LIFTED_BUILTINS, lifted_sorted
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.tracing.bytecode import instructions, nested_codes
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from refutedp.sampling.lifted.columns.array import ArrayColumn
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_math
 from refutedp.sampling.lifted.columns.column import STANDARD, holds_column, knows, over_columns, stack_nested, wrap
-from refutedp.sampling.lifted.columns.functions import FUNCTIONS, LIFTED_BUILTINS, lifted_math
+from refutedp.sampling.lifted.columns.functions import FUNCTIONS
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import CannotLift
@@ -163,7 +164,7 @@ def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _drawn_floats(values: Any) -> bool:
     """Whether these are a few drawn floats, of which a table need not be made."""
-    return 2 <= len(values) <= 100 and all(type(value) is Scalar and value.kind == "f" for value in values)
+    return 1 <= len(values) <= 100 and all(type(value) is Scalar and value.kind == "f" for value in values)
 
 
 class LiftedCopier(Copier):

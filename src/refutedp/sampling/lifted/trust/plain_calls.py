@@ -171,8 +171,6 @@ class Continue(OnePlainCall):
         self._values = values
         self._weighted = weighted
         self._drawn = drawn
-        if drawn is not None:
-            drawn.clear()
         self.numbers = 0
         """How many numbers were drawn afresh."""
 

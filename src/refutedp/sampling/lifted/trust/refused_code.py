@@ -21,6 +21,7 @@ import threading
 import types
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -300,30 +301,23 @@ def _slots(cls: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-class Unchanged:
+@contextmanager
+def unchanged(*roots: Mapping[str, Any]) -> Iterator[None]:
     """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
-
-    def __init__(self, *roots: Mapping[str, Any]) -> None:
-        self._roots = roots
-
-    def __enter__(self) -> None:
-        if not set(np.geterr().values()) <= {"ignore", "warn"}:
-            raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
-        self._generators = generators_state()
-        self._before = [snapshot(roots) for roots in self._roots]
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        changed_generators = generators_state() != self._generators
+    if not set(np.geterr().values()) <= {"ignore", "warn"}:
+        raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
+    generators, before = generators_state(), list(map(snapshot, roots))
+    try:
+        yield
+    except Refused as error:
+        raise CannotLift(str(error)) from error
+    finally:
+        changed_generators = generators_state() != generators
         if changed_generators:
-            restore_generators(self._generators)
-        if isinstance(error, Refused):
-            raise CannotLift(str(error)) from error
-        if error is not None:
-            return
-        if changed_generators:
-            raise CannotLift("it draws from a global generator where lifted runs cannot follow")
-        for roots, before in zip(self._roots, self._before, strict=True):
-            after = snapshot(roots)
-            if after != before:
-                changed = next(name for name in after if after[name] != before[name])
-                raise CannotLift(f"it keeps state between calls, in '{changed}'")
+            restore_generators(generators)
+    if changed_generators:
+        raise CannotLift("it draws from a global generator where lifted runs cannot follow")
+    for after, seen in zip(map(snapshot, roots), before, strict=True):
+        changed = next((name for name in after if after[name] != seen[name]), None)
+        if changed is not None:
+            raise CannotLift(f"it keeps state between calls, in '{changed}'")
