@@ -11,15 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.importance import (
-    UnpairedHits,
-    WeightedHits,
-    no_hits,
-    no_runs,
-    weigh_first,
-    weigh_hits,
-    weigh_second,
-)
+from refutedp.model import importance
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Array, Outputs, join
 from refutedp.model.records import Counts, Event, Feature, Pair
@@ -142,31 +134,38 @@ class LiftedSampler(Sampler):
                 raise
         return self._put_in_pairs(events, pairs, independent, np.random.default_rng(order))
 
-    def weighted(self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence) -> WeightedHits:
+    def weighted(
+        self, event: Event, plan: Plan, pairs: int, seeds: np.random.SeedSequence
+    ) -> importance.WeightedHits:
         """`pairs` runs on either side on the same noise, drawn by a plan; raises `CannotLift`."""
         rng = np.random.default_rng(seeds)
-        found = no_hits(plan.plain)
+        found = importance.no_hits(plan.plain)
         with watching(*self.lifts):
             for _, size in _chunks(pairs, min(lift.chunk for lift in self.lifts)):
                 noise = ImportanceNoise(size, plan, rng)
                 first, second = plain_hits(self.lifts, event, noise, rng)
-                found += weigh_hits(noise.weights, first, second, plan.plain)
+                found += importance.weigh_hits(noise.weights, first, second, plan.plain)
         return found
 
-    def unpaired(self, event: Event, plan: UnpairedPlan, runs: int, seeds: np.random.SeedSequence) -> UnpairedHits:
+    def unpaired(
+        self, event: Event, plan: UnpairedPlan, runs: int, seeds: np.random.SeedSequence
+    ) -> importance.UnpairedHits:
         """`runs` runs in all, each on one side and drawn there by a plan; raises `CannotLift`."""
         rng = np.random.default_rng(seeds)
         first, second = self.lifts
         one = int(rng.binomial(runs, plan.share))
         plain = plan.towards.plain
-        found = no_runs(plain)
+        found = importance.no_runs(plain)
         with watching(first, second):
             for _, size in _chunks(one, first.chunk):
-                weighted = ImportanceNoise(size, plan.towards, rng)
-                found += weigh_first(weighted.weights, _hits(first, (event,), weighted, rng, {})[0], plain)
+                towards = ImportanceNoise(size, plan.towards, rng)
+                # The weights are known once the runs have drawn.
+                (hits,) = _hits(first, (event,), towards, rng, {})
+                found += importance.weigh_first(towards.weights, hits, plain)
             for _, size in _chunks(runs - one, second.chunk):
                 avoiding = AvoidingNoise(size, plan.away, rng)
-                found += weigh_second(avoiding.weights, _hits(second, (event,), avoiding, rng, {})[0], plain)
+                (hits,) = _hits(second, (event,), avoiding, rng, {})
+                found += importance.weigh_second(avoiding.weights, hits, plain)
         return found
 
     def _hits(

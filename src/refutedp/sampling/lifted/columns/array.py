@@ -108,11 +108,10 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Any = None) -> Any:
         return self.copy()
 
-    def __copy__(self) -> Any:
-        return self.copy()
+    __copy__ = __deepcopy__
 
     # Views and copies.
 

@@ -164,13 +164,7 @@ def lifted_math(name: str) -> Any:
 
 # Sorting.
 
-_PLAIN: dict[type, tuple[str, bool]] = {
-    float: ("f", False),
-    int: ("i", False),
-    str: ("U", False),
-    np.float64: ("f", True),
-    np.int64: ("i", True),
-}
+_PLAIN = {float: ("f", False), int: ("i", False), str: ("U", False), np.float64: ("f", True), np.int64: ("i", True)}
 
 
 def sorted_by_column(items: list[Any], keys: list[Any], reverse: bool) -> list[Any] | None:
@@ -179,14 +173,11 @@ def sorted_by_column(items: list[Any], keys: list[Any], reverse: bool) -> list[A
     if run is None or len(items) < 2:
         return None
     parts = _parts(run, keys)
-    if parts is None:
-        return None
-    for part in parts:
+    for part in parts or ():
         if part.dtype.kind == "f" and np.isnan(part).any():
             # Whether to fall back on comparisons must not depend on what other runs hold.
             run.refuse("it sorts drawn values among which there is NaN")
-    order = _order(parts, reverse)
-    return _gathered(run, items, order)
+    return None if parts is None else _gathered(run, items, _order(parts, reverse))
 
 
 def _run_of(keys: list[Any]) -> Run | None:
@@ -200,8 +191,7 @@ def _run_of(keys: list[Any]) -> Run | None:
 def _parts(run: Run, keys: list[Any]) -> list[Array] | None:
     """The keys as tables of a row for each run, first part first; None for keys of mixed kinds."""
     if type(keys[0]) is not tuple:
-        table = _table(run, keys)
-        return None if table is None else [table]
+        keys = [(key,) for key in keys]
     if any(type(key) is not tuple or len(key) != len(keys[0]) for key in keys):
         return None
     tables = [_table(run, [key[part] for key in keys]) for part in range(len(keys[0]))]

@@ -91,11 +91,10 @@ class Scalar(Column):
     def __class__(self) -> type:
         return (_NUMPY_TYPES if self.numpy else _PYTHON_TYPES).get(self.kind, Scalar)
 
-    def __copy__(self) -> Scalar:
+    def __deepcopy__(self, memo: Any = None) -> Scalar:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Scalar:
-        return self
+    __copy__ = __deepcopy__
 
     # Truth, index, hash: one value for all runs that stay.
 
