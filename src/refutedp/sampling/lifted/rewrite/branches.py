@@ -129,13 +129,9 @@ def _same(a: types.CodeType, b: types.CodeType | None) -> bool:
         if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
             if not _same(x, y):
                 return False
-        elif type(x) is not type(y) or (repr(x) != repr(y) and not _is_qualified_name(x)):
+        elif type(x) is not type(y) or (repr(x) != repr(y) and not (isinstance(x, str) and "<locals>" in x)):
             return False
     return True
-
-
-def _is_qualified_name(constant: Any) -> bool:
-    return isinstance(constant, str) and "<locals>" in constant
 
 
 def helper_of(builtin: str) -> str:

@@ -1,12 +1,15 @@
 """Plain calls of a mechanism, one run at a time, on exactly the draws that its lifted run recorded.
 
 `Replay` proves a lift: every call must ask for the recorded distribution, parameters and shape, and none may be left
-over. `Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws.
+over. `Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws. A function that
+draws from `np.random` or `random` can be replayed only as a copy, so a mistake in copying would go unnoticed by the
+replay: both sides would make it. `Mirror` runs the copy beside the original, on the same seeds.
 """
 
 from __future__ import annotations
 
 import copy
+import random
 import types
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -22,14 +25,15 @@ from refutedp.sampling.lifted.collect import equal_outputs
 from refutedp.sampling.lifted.columns.column import Column, stack_nested
 from refutedp.sampling.lifted.execution import CannotLift, Record, Refused, Run
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
-from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
-from refutedp.sampling.lifted.trust.refused_code import Watch
+from refutedp.sampling.lifted.trust.refused_code import Watch, generators_state, restore_generators
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Source
 from refutedp.tracing.handler import Handler, Shape, normal_size
 from refutedp.tracing.kinds_of_noise import Params
 from refutedp.tracing.stage import Stage
 
 Fresh: TypeAlias = Callable[[np.random.Generator], Any]
+SEEDS = range(8)
+"""On these a copy is run beside the original."""
 
 
 class Recorded(NamedTuple):
@@ -217,6 +221,70 @@ def _same(a: Any, b: Any) -> bool:
     if left.shape != right.shape:
         return False
     return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))
+
+
+class Unmirrored(BaseException):
+    """The copy draws from a generator that no seed reaches, such as an unseeded `default_rng()`."""
+
+
+class Mirror(Handler):
+    """A handler that draws what the global generators would draw with the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._legacy = np.random.RandomState(seed)
+        self._standard = random.Random(seed)
+
+    def refuse(self, why: str) -> NoReturn:
+        """No seed reaches it."""
+        raise Unmirrored(why)
+
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+        """One draw by the library that the distribution is named after."""
+        library, _, name = distribution.name.rpartition(".")
+        if library == "np.random":
+            return getattr(self._legacy, name)(*params, size)
+        if library != "random":
+            self.refuse(distribution.name)
+        return getattr(self._standard, "randrange" if name == "randint" else name)(*params)
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
+        """As `np.random.choice`."""
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
+        return self._legacy.choice(options, size, p=p)
+
+    def permute(self, distribution: str, values: Any) -> Any:
+        """As `np.random.permutation`."""
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
+        return self._legacy.permutation(values)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """As `random.choice`."""
+        return self._standard.choice(options)
+
+
+def outputs_side_by_side(
+    original: Callable[[], Any], copied: Callable[[], Any], use: Callable[[Handler], None]
+) -> list[tuple[Any, Any]]:
+    """What the original and its copy give on a few seeds; empty when the copy's draws cannot be seeded.
+
+    The global generators are seeded for the original and given back their own states afterwards.
+    """
+    pairs = []
+    before = generators_state()
+    try:
+        for seed in SEEDS:
+            np.random.seed(seed)
+            random.seed(seed)
+            expected = original()
+            use(Mirror(seed))
+            pairs.append((expected, copied()))
+    except Unmirrored:
+        return []
+    finally:
+        restore_generators(before)
+    return pairs
 
 
 def copied_functions(arguments: Mapping[str, Any], copier: LiftedCopier) -> dict[str, Any]:

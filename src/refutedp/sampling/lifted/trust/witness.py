@@ -55,24 +55,20 @@ class Witness:
     """Hands one call of the untouched function the draws of one lifted run."""
 
     def __init__(self, draws: Sequence[Recorded]) -> None:
-        self._draws = list(draws)
+        self.left = list(draws)
+        """Draws that the function has not asked for yet."""
         self._bits = np.random.PCG64(0)
         self._state = self._bits.state
         self.trouble: str | None = None
         self.generator = _Generator(np.random.PCG64(0))
         self.generator.witness = self
 
-    @property
-    def leftover(self) -> int:
-        """How many draws the function did not ask for."""
-        return len(self._draws)
-
     def draw(self, library: str, name: str, *args: Any, **keywords: Any) -> Any:
         """What the function gets for its call: the recorded value, in the form that the library would return."""
         asked = getattr(self._fresh(library), name)(*args, **keywords)
-        if not self._draws:
+        if not self.left:
             self._fail(f"draws {name} once more")
-        record = self._draws.pop(0)
+        record = self.left.pop(0)
         own, _, distribution = record.distribution.rpartition(".")
         if own != library:
             self._fail(f"draws {name} where the lifted run drew {record.distribution}")
@@ -100,10 +96,8 @@ class Witness:
 
     def _told(self, library: str, distribution: str, record: Recorded) -> Any:
         """The recorded call, made by the library."""
-        method = getattr(
-            self._fresh(library),
-            {"randint": "randrange"}.get(distribution, distribution) if library == "random" else distribution,
-        )
+        name = "randrange" if (library, distribution) == ("random", "randint") else distribution
+        method = getattr(self._fresh(library), name)
         if distribution == "choice":
             return method(record.params[0], record.size, p=record.params[1])
         if library == "random" or distribution == "permutation":
@@ -222,30 +216,24 @@ def hear_runs(
     repeated, hits = 0, [0, 0]
     wanted: set[int] = set()
     for side, room in ((0, most), (1, most), (0, 0)):
-        told = told_runs(lifts[side], event, noise, rng, room, wanted, extremes=most if room else 0)
+        told = _told_runs(lifts[side], event, noise, rng, room, wanted)
         wanted = {one.number for one in told if one.hit} - wanted
         for one in told:
             repeated += 1
             hits[side] += one.hit and room > 0
-            trouble = contradicted(one, mechanism, inputs[side], arguments, lifts[side])
+            trouble = _contradicted(one, mechanism, inputs[side], arguments, lifts[side])
             if trouble is not None:
                 return Heard(repeated, (hits[0], hits[1]), trouble)
     return Heard(repeated, (hits[0], hits[1]))
 
 
-def told_runs(
-    lift: Lift,
-    event: Event,
-    noise: SharedNoise,
-    rng: np.random.Generator,
-    most: int,
-    wanted: set[int],
-    extremes: int = 0,
+def _told_runs(
+    lift: Lift, event: Event, noise: SharedNoise, rng: np.random.Generator, most: int, wanted: set[int]
 ) -> list[Told]:
     """Runs of a lift: those wanted by number, the first in the event, the first that are not, and extreme ones."""
     told: list[Told] = []
     room = {True: most, False: most}
-    left = extremes
+    left = most
     numbers = np.array(sorted(wanted), dtype=np.int64)
 
     def see(ids: Array | None, output: Any, n: int, draws: Run | list[Recorded]) -> None:
@@ -284,7 +272,7 @@ def _extreme_runs(run: Run) -> list[int]:
     return list(found)
 
 
-def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lift: Lift) -> str | None:
+def _contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lift: Lift) -> str | None:
     """What the function itself does otherwise than a lifted run said; None if nothing.
 
     The last digits of floats may differ: NumPy computes some functions of many numbers otherwise than of one.
@@ -299,8 +287,8 @@ def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[
         got = Raised(type(error).__name__)
     if witness.trouble is not None:
         return witness.trouble
-    if witness.leftover:
-        return f"the function itself draws {witness.leftover} numbers less"
+    if witness.left:
+        return f"the function itself draws {len(witness.left)} numbers less"
     if not equal_outputs(got, one.output, up_to_rounding=True):
         return f"a lifted run returned {one.output!r} where the function itself returns {got!r}"
     return None
