@@ -59,7 +59,7 @@ SWITCHES: dict[str, list[Callable[[], Any]]] = {
         _set(f"refutedp.sampling.lifted.{where}.drawn_by_element", _by_run)
         for where in ("noise.shared_noise", "drawer")
     ],
-    "known lifts": [_set("refutedp.sampling.lifted.trust.known._content", lambda data, arguments: None)],
+    "known lifts": [_set("refutedp.sampling.lifted.lifted_sampler._content", lambda data, arguments: None)],
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from refutedp import PureDP, Verdict, check
 from refutedp.detector.cross_examine import CALLS, differ_surely
-from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS
 
 PARTS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 RATES = (0.1, 0.01, 0.001)

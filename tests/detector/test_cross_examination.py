@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from refutedp import PureDP, Verdict, check
-from refutedp.sampling.lifted.columns import array
-from refutedp.sampling.lifted.rewrite import branches, builtin, modules
+from refutedp.sampling.lifted.columns import array, builtin
+from refutedp.sampling.lifted.rewrite import branches, lifted_copies
 from refutedp.sampling.lifted.trust import plain_calls as plain
-from refutedp.sampling.lifted.trust import state
+from refutedp.sampling.lifted.trust import refused_code
 from refutedp.tracing import rng_proxy as proxies
 
 PAIRS = [([1], [2])]
@@ -134,12 +134,12 @@ def return_numpy_integers(monkeypatch):
 
 
 def ignore_warnings(monkeypatch):
-    monkeypatch.setattr(modules.LiftedStage, "errstate", lambda self, **_: np.errstate(all="ignore"))
+    monkeypatch.setattr(lifted_copies.LiftedStage, "errstate", lambda self, **_: np.errstate(all="ignore"))
     monkeypatch.setattr(plain.PlainCalls, "errors", property(lambda _: {"all": "ignore"}, lambda *_: None), False)
 
 
 def overlook_state(monkeypatch):
-    monkeypatch.setattr(state, "_items", lambda *_, **__: [])
+    monkeypatch.setattr(refused_code, "_items", lambda *_, **__: [])
 
 
 CASES = {

@@ -13,9 +13,9 @@ from refutedp.events.features.basic import Length, Value
 from refutedp.events.predicates import Equals, Interval
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
-from refutedp.sampling.lifted import CannotLift, Lift, hit_alone
+from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted import lift as lifting
-from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler, hit_alone
 from tests.sampling.paired_cases import (
     BY_CHANCE,
     CASES,

@@ -17,9 +17,8 @@ from scipy import stats
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair, count_hits
 from refutedp.sampling.encode import encode
-from refutedp.sampling.lifted import CannotLift, Lift, hit_paired, sample_paired
-from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
-from refutedp.sampling.lifted.noise.paired_runs import _hits
+from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler, _hits, hit_paired, sample_paired
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.sampler import PlainSampler
 from tests.sampling.paired_cases import (

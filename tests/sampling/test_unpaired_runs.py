@@ -13,10 +13,18 @@ import numpy as np
 import pytest
 
 from refutedp.detector.plan_importance import pilot_of
-from refutedp.sampling.lifted.noise.importance_noise import MASSES, ImportanceNoise, Plan
-from refutedp.sampling.lifted.noise.regions import STRICT, AvoidingNoise, NoiseRegion, ratios, region_of
+from refutedp.sampling.lifted.lifted_sampler import UnpairedPlan
+from refutedp.sampling.lifted.noise.importance_noise import (
+    MASSES,
+    STRICT,
+    AvoidingNoise,
+    ImportanceNoise,
+    NoiseRegion,
+    Plan,
+    ratios,
+    region_of,
+)
 from refutedp.sampling.lifted.noise.shared_noise import Key, SharedNoise
-from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.test_importance_runs import CASES, assert_same_rates, plan_of, runner_of
 
@@ -83,7 +91,7 @@ def test_without_a_region_noise_is_plain():
     rng = np.random.default_rng(6)
     noise = AvoidingNoise(10, NoiseRegion({}), rng)
     assert NoiseRegion({}).kept == 1 and (noise.weights == 1).all()
-    assert not list(noise.drawn())
+    assert not noise.columns
 
 
 def test_a_region_is_told_from_runs_and_draws_that_do_not_matter_are_left_out():

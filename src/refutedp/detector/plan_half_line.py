@@ -17,8 +17,8 @@ from refutedp.model.claims import Claim, Tangent
 from refutedp.model.importance import WeightedHits
 from refutedp.model.settings import AIM_STREAM, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
+from refutedp.sampling.lifted.lifted_sampler import values_on
 from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan
-from refutedp.sampling.lifted.noise.paired_runs import values_on
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

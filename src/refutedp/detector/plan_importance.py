@@ -33,10 +33,16 @@ from refutedp.model.importance import UnpairedHits, WeightedHits, weigh_first, w
 from refutedp.model.records import Candidate, Event
 from refutedp.model.settings import PLAN_STREAM, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
-from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise, Plan, effective, plan_for
-from refutedp.sampling.lifted.noise.paired_runs import plain_hits
-from refutedp.sampling.lifted.noise.regions import NoiseRegion, ratios, region_of
-from refutedp.sampling.lifted.noise.unpaired import UnpairedPlan
+from refutedp.sampling.lifted.lifted_sampler import UnpairedPlan, plain_hits
+from refutedp.sampling.lifted.noise.importance_noise import (
+    ImportanceNoise,
+    NoiseRegion,
+    Plan,
+    effective,
+    plan_for,
+    ratios,
+    region_of,
+)
 from refutedp.sampling.pool.tasks import Task
 
 Floats: TypeAlias = NDArray[np.float64]

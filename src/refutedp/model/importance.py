@@ -1,7 +1,7 @@
 """Hits of importance-sampled runs, gathered by their weights: what passes from sampling to the tests.
 
 Weights are gathered in bins, so that ten million pairs of runs take no more room than ten. See
-`sampling.lifted.noise.importance_noise` for what a weight is, `sampling.lifted.noise.unpaired` for runs that are each
+`sampling.lifted.noise.importance_noise` for what a weight is, `sampling.lifted.lifted_sampler` for runs that are each
 of one side only, and `hypothesis.betting.weighted` for what is done with them.
 """
 

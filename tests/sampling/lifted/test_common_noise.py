@@ -10,10 +10,9 @@ import pytest
 from refutedp.model.mechanism import describe
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Pair
-from refutedp.sampling.lifted import CommonNoise, Lift, sample_paired
-from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
-from refutedp.sampling.lifted.noise.common_noise import MOST_KEPT, RECENT
-from refutedp.sampling.lifted.noise.shared_noise import Key
+from refutedp.sampling.lifted import CommonNoise, Lift
+from refutedp.sampling.lifted.lifted_sampler import LiftedSampler, sample_paired
+from refutedp.sampling.lifted.noise.shared_noise import MOST_KEPT, RECENT, Key
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 LAPLACE = DISTRIBUTIONS["laplace"]

@@ -14,12 +14,9 @@ import pytest
 
 from refutedp.sampling.lifted.collect import example
 from refutedp.sampling.lifted.drawer import LiftedDrawer
-from refutedp.sampling.lifted.execution import Deferred, Run
-from refutedp.sampling.lifted.record import NOTHING
-from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.rewrite.modules import LiftedStage
-from refutedp.sampling.lifted.trust.replay_draws import Continue
-from refutedp.tracing.copier import Stage
+from refutedp.sampling.lifted.execution import NOTHING, Deferred, Refused, Run
+from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedStage
+from refutedp.sampling.lifted.trust.plain_calls import Continue
 from refutedp.tracing.distributions import Source
 
 SIZES = ("None", "2", "(2,)", "(2, 3)", "()", "[2]", "np.int64(2)", "0", "2.0", "-1", "'2'")
@@ -229,7 +226,7 @@ def test_lifted_draws_are_what_the_real_call_returns(method):
         drawer = LiftedDrawer()
         drawer.run = Run(Deferred(1, (), NOTHING), lambda _: None)
         drawer.source = Source(np.random.default_rng(7), exact=True)
-        fresh = Stage(Continue((), (), Source(np.random.default_rng(7), exact=True)))
+        fresh = Stage(Continue(Source(np.random.default_rng(7), exact=True)))
         with np.errstate(all="ignore"):
             expected = outcome(of_the_library(expression))
             for name, stage, of in (

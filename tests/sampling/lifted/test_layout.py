@@ -7,8 +7,8 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import Lift
-from refutedp.sampling.lifted.columns.element_order import dense, drawn_by_element, take_runs
-from refutedp.sampling.lifted.columns.rows import over_rows
+from refutedp.sampling.lifted.columns.column import dense, over_rows
+from refutedp.sampling.lifted.execution import drawn_by_element, take_runs
 
 POWERS = np.array([2.0, 0.5, 3.0, 2.0, -1.0, 1.7, 2.0, 2.5, 0.5, 2.0, 3.0, 2.0])
 

@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from refutedp.sampling.lifted.columns.array import ArrayColumn
-from refutedp.sampling.lifted.columns.column import wrap
-from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_math
+from refutedp.sampling.lifted.columns.column import Column, wrap
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.execution import Deferred, Run
-from refutedp.sampling.lifted.record import NOTHING
-from refutedp.sampling.lifted.refusal import Refused
-from refutedp.sampling.lifted.rewrite.builtin import LIFTED_BUILTINS, lifted_math
+from refutedp.sampling.lifted.execution import NOTHING, Deferred, Refused, Run
 
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 5))
@@ -31,7 +28,7 @@ def new_run(n: int = N) -> tuple[Run, list[Deferred]]:
 
 
 def at(value: Any, index: int) -> Any:
-    if isinstance(value, Lifted):
+    if isinstance(value, Column):
         return value.values()[0 if value.uniform else index]
     if isinstance(value, (list, tuple)):
         return type(value)(at(item, index) for item in value)

@@ -13,7 +13,7 @@ from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.drawer import FEW_OPTIONS
 from refutedp.sampling.lifted.execution import Run
-from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay, recorded_draws
+from refutedp.sampling.lifted.trust.plain_calls import Continue, Replay, recorded_draws
 from refutedp.tracing.distributions import Source
 
 GENERATOR = (
@@ -100,7 +100,7 @@ def mechanism(expression: str) -> Any:
 def explored(lift: Lift, n: int) -> tuple[Run, Any]:
     finished: list[tuple[Run, Any]] = []
     source = Source(np.random.default_rng(5))
-    lift._explore(n, source, 0, lambda run, output: finished.append((run, output)), None)  # type: ignore[arg-type]
+    lift._explore(n, source, lambda run, output: finished.append((run, output)))
     ((run, output),) = finished
     return run, output
 
@@ -130,7 +130,7 @@ def test_replayed_and_continued_draws_have_the_types_of_real_ones(expression):
     lift = Lift(describe(call), [1], {})
     run, _ = explored(lift, 2)
     replayed = lift.plain.call(Replay(recorded_draws(run, 0)))
-    continued = lift.plain.call(Continue((), (), Source(np.random.default_rng(0))))
+    continued = lift.plain.call(Continue(Source(np.random.default_rng(0))))
     np.random.seed(3)
     random.seed(3)
     real = call([1], np.random.default_rng(0)) if expression.startswith("rng") else call([1])

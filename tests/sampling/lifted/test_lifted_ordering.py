@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.refusal import Refused
+from refutedp.sampling.lifted.execution import Refused
 
 from .test_lifted_columns import BUILTINS, N, at, new_run
 

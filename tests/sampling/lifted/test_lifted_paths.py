@@ -9,7 +9,7 @@ import pytest
 
 from refutedp.model.mechanism import describe
 from refutedp.model.outputs import Outputs
-from refutedp.sampling.lifted import CannotLift, Lift, prove_lift, sample_lifted
+from refutedp.sampling.lifted import CannotLift, Lift
 
 SCALE = 2.0
 
@@ -64,13 +64,13 @@ def tally(outputs: Outputs) -> dict[Any, int]:
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 5000])
 @pytest.mark.parametrize("function", [branching, unbounded], ids=lambda f: f.__name__)
 def test_every_run_is_counted_once(function, n):
-    outputs = sample_lifted(describe(function), [1, 0, 2, 1, 1, 0], {"epsilon": 1.0}, n, np.random.default_rng(n))
+    outputs = Lift(describe(function), [1, 0, 2, 1, 1, 0], {"epsilon": 1.0}).sample(n, np.random.default_rng(n))
     assert outputs.size == n
     assert sum(tally(outputs).values()) == n
 
 
 def test_no_runs_give_no_outputs():
-    assert sample_lifted(describe(first_above), [1], {}, 0, np.random.default_rng(0)).size == 0
+    assert Lift(describe(first_above), [1], {}).sample(0, np.random.default_rng(0)).size == 0
 
 
 def test_outputs_depend_on_the_seed_alone_not_on_what_was_proven():
@@ -123,7 +123,7 @@ def test_an_error_is_one_weighted_row():
             raise KeyError("x")
         return 1
 
-    outputs = sample_lifted(describe(fails), [1], {}, 1000, np.random.default_rng(0))
+    outputs = Lift(describe(fails), [1], {}).sample(1000, np.random.default_rng(0))
     error = next(g for g in outputs.groups if g.shape.error)
     assert (error.shape.label, error.shape.paths, error.rows, error.columns) == ("KeyError", (), 1, ())
     assert error.weights is not None
@@ -131,9 +131,9 @@ def test_an_error_is_one_weighted_row():
 
 
 def test_a_constant_path_is_one_weighted_row():
-    outputs = sample_lifted(describe(lambda data, rng: rng.random() < 2), [1], {}, 100, np.random.default_rng(0))
+    outputs = Lift(describe(lambda data, rng: rng.random() < 2), [1], {}).sample(100, np.random.default_rng(0))
     assert outputs.size == 100
-    constant = sample_lifted(describe(lambda data, rng: [1, "a"]), [1], {}, 100, np.random.default_rng(0))
+    constant = Lift(describe(lambda data, rng: [1, "a"]), [1], {}).sample(100, np.random.default_rng(0))
     assert (constant.groups[0].rows, constant.groups[0].weights.tolist()) == (1, [100])
 
 
@@ -175,7 +175,7 @@ def test_a_profiler_at_work_is_left_alone():
 
     sys.setprofile(profiler)
     try:
-        prove_lift(describe(first_above), [1], {}, np.random.default_rng(0))
+        Lift(describe(first_above), [1], {}).prove(np.random.default_rng(0))
         assert sys.getprofile() is profiler
     finally:
         sys.setprofile(None)

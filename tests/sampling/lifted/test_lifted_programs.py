@@ -15,7 +15,7 @@ from refutedp.model.mechanism import describe
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.collect import example
-from refutedp.sampling.lifted.trust.replay_draws import recorded_draws
+from refutedp.sampling.lifted.trust.plain_calls import recorded_draws
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.lifted.programs import compiled, programs
 
@@ -82,7 +82,7 @@ def lifted_and_equal(source: str) -> bool:
     finished: list[Any] = []
     try:
         lift = Lift(describe(program), [1, 0, 2], {})
-        lift._explore(30, Source(np.random.default_rng(3)), 0, lambda run, out: finished.append((run, out)), None)
+        lift._explore(30, Source(np.random.default_rng(3)), lambda run, out: finished.append((run, out)))
     except CannotLift as refusal:
         honest_refusal(refusal, source)
         return False

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from refutedp.model.mechanism import describe
-from refutedp.sampling.lifted.columns.rows import over_columns, over_rows
+from refutedp.sampling.lifted.columns.column import over_columns, over_rows
 from refutedp.sampling.lifted.lift import Lift
 
 REDUCTIONS = [np.max, np.min, np.any, np.all, np.sum, np.argmax, np.argmin, np.mean]

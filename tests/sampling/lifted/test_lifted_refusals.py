@@ -12,7 +12,8 @@ import pytest
 from refutedp.events.features.basic import Type, Value
 from refutedp.events.predicates import Equals, Interval
 from refutedp.model.mechanism import describe
-from refutedp.sampling.lifted import CannotLift, Lift, hit_alone, hit_paired, prove_lift
+from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.lifted_sampler import hit_alone, hit_paired
 from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, formatted, uncopied_method, unknown_distribution
 
 EVENTS = (Interval(Value(), None, 0.5), Equals(Type(), "float"))
@@ -49,12 +50,12 @@ def test_is_refused_with_one_sentence(function, way):
 
 def test_refusal_names_the_line():
     with pytest.raises(CannotLift, match=rf"line {formatted.__code__.co_firstlineno + 2}\)"):
-        prove_lift(describe(formatted), [1], {}, np.random.default_rng(0))
+        Lift(describe(formatted), [1], {}).prove(np.random.default_rng(0))
 
 
 def test_refusal_names_the_unknown_method():
     with pytest.raises(CannotLift, match="multivariate_normal"):
-        prove_lift(describe(unknown_distribution), [1], {}, np.random.default_rng(0))
+        Lift(describe(unknown_distribution), [1], {}).prove(np.random.default_rng(0))
 
 
 def test_batched_mechanisms_are_not_lifted():

@@ -15,8 +15,8 @@ from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from refutedp.sampling.encode import Raised, encode
 from refutedp.sampling.lifted import CannotLift, Lift
+from refutedp.sampling.lifted.collect import equal_outputs
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler
-from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
 
 
 def rare_text(data, rng):

@@ -6,7 +6,7 @@ zero on average. It is at least -(slope / plain + intercept), for no weight exce
 one over that on every pair never loses everything, and the wealth is an e-process, whatever the noise was drawn by.
 Weights are gathered in bins, each counted at its worse end.
 
-Of unpaired runs (see `sampling.lifted.noise.unpaired`) each is of d1 with probability `share`, else of d2; w is the
+Of unpaired runs (see `sampling.lifted.lifted_sampler`) each is of d1 with probability `share`, else of d2; w is the
 weight of its noise, and a hit is the event. Let `kept`, `back` and `stake` be such that share kept + back +
 stake intercept = 1 and stake slope <= back. Then the run pays
 

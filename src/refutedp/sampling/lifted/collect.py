@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -14,15 +14,14 @@ from refutedp.model.errors import UnsupportedOutputError
 from refutedp.model.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
 from refutedp.sampling.encode import Raised, column_of, encode, group_rows, shape_of, step_to
 from refutedp.sampling.lifted.columns.array import ArrayColumn
-from refutedp.sampling.lifted.columns.lifted_value import Lifted
+from refutedp.sampling.lifted.columns.column import Column
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.refusal import CannotLift
+from refutedp.sampling.lifted.execution import CannotLift, Refused
 
 _WORTH_TABULATING = 256
 _LARGEST_TABLE = 2**20
 _COLUMN_TYPES: dict[str, type] = {"b": bool, "i": int, "f": float, "U": str}
 _LEAF_TYPES = (bool, int, float, str, type(None), np.bool_, np.int64, np.float64)
-
 _LEAF_KINDS: dict[type, type] = {leaf: leaf for leaf in _LEAF_TYPES}
 
 
@@ -31,7 +30,7 @@ def example(output: Any, index: int) -> Any:
     kind = type(output)
     if kind in _LEAF_TYPES:
         return output
-    if isinstance(output, Lifted):
+    if isinstance(output, Column):
         row = output.dense()[0 if output.uniform else index]
         return np.array(row) if isinstance(output, ArrayColumn) else row.item()
     if isinstance(output, tuple) and hasattr(output, "_fields"):
@@ -43,10 +42,10 @@ def example(output: Any, index: int) -> Any:
     if dataclasses.is_dataclass(output) and not isinstance(output, type):
         fields = {f.name: getattr(output, f.name) for f in dataclasses.fields(output)}
         if any(True for _ in columns_in(fields)):
-            twin = object.__new__(kind)
+            one = object.__new__(kind)
             for name, value in fields.items():
-                object.__setattr__(twin, name, example(value, index))
-            return twin
+                object.__setattr__(one, name, example(value, index))
+            return one
     return output
 
 
@@ -56,14 +55,14 @@ def settled(output: Any) -> Any:
     To be a key, a column had to be hashed, which left only runs in which it has one and the same value.
     """
     kind = type(output)
-    if kind in _LEAF_TYPES or isinstance(output, Lifted):
+    if kind in _LEAF_TYPES or isinstance(output, Column):
         return output
     if isinstance(output, dict):
         # A Counter or an OrderedDict is told by its items, as any other dict is.
         return {_settled_key(key): settled(item) for key, item in dict.items(output)}
     if isinstance(output, (set, frozenset)):
         return frozenset(map(_settled_key, output))
-    if kind in (list, tuple) and not all(type(item) in _LEAF_TYPES or isinstance(item, Lifted) for item in output):
+    if kind in (list, tuple) and not all(type(item) in _LEAF_TYPES or isinstance(item, Column) for item in output):
         return kind(map(settled, output))
     return output
 
@@ -71,7 +70,7 @@ def settled(output: Any) -> Any:
 def _settled_key(key: Any) -> Any:
     if type(key) is tuple:
         return tuple(map(_settled_key, key))
-    if not isinstance(key, Lifted):
+    if not isinstance(key, Column):
         return key
     values = key.values()
     signs = np.signbit(values) if values.dtype.kind == "f" else None
@@ -80,24 +79,23 @@ def _settled_key(key: Any) -> Any:
     return values[0].item()
 
 
-def columns_in(output: Any, path: Path = ()) -> Iterator[tuple[Path, Lifted]]:
+def columns_in(output: Any, path: Path = ()) -> Iterator[tuple[Path, Column]]:
     """The columns inside an output, each with its path."""
-    if isinstance(output, Lifted):
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(output, Column):
         yield path, output
     elif type(output) in _LEAF_TYPES:
         return
     elif isinstance(output, tuple) and hasattr(output, "_fields"):
-        for name, item in zip(output._fields, output, strict=True):
-            yield from columns_in(item, (*path, name))
+        parts = zip(output._fields, output, strict=True)
     elif isinstance(output, (list, tuple)):
-        for position, item in enumerate(output):
-            yield from columns_in(item, (*path, position))
+        parts = enumerate(output)
     elif isinstance(output, dict):
-        for key, item in output.items():
-            yield from columns_in(item, (*path, step_to(key)))
+        parts = ((step_to(key), item) for key, item in output.items())
     elif dataclasses.is_dataclass(output) and not isinstance(output, type):
-        for field in dataclasses.fields(output):
-            yield from columns_in(getattr(output, field.name), (*path, field.name))
+        parts = ((field.name, getattr(output, field.name)) for field in dataclasses.fields(output))
+    for step, item in parts:
+        yield from columns_in(item, (*path, step))
 
 
 class Collector:
@@ -276,3 +274,20 @@ def _weighted(shape: Shape, rows: list[list[Any]], weights: list[int]) -> Group:
         return Group(shape, 1, (), np.array([sum(weights)], dtype=np.int64))
     weighted = None if max(weights) == 1 else np.array(weights, dtype=np.int64)
     return dataclasses.replace(group_rows(shape, rows), weights=weighted)
+
+
+def equal_outputs(got: Any, expected: Any, *, up_to_rounding: bool = False) -> bool:
+    """Whether two outputs are the same output: the same shape, and equal leaves, NaN equal to NaN."""
+    try:
+        got_shape, got_leaves = shape_of(got)
+        expected_shape, expected_leaves = shape_of(expected)
+    except (Exception, Refused) as error:
+        raise CannotLift(f"its outputs cannot be compared: {error}") from error
+    if got_shape != expected_shape:
+        return False
+    pairs = zip(got_leaves, expected_leaves, strict=True)
+    return all(a == b or (a != a and b != b) or (up_to_rounding and _close(a, b)) for a, b in pairs)
+
+
+def _close(a: Any, b: Any) -> bool:
+    return isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)

@@ -10,13 +10,10 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.array import ArrayColumn
-from refutedp.sampling.lifted.columns.element_order import drawn_by_element
-from refutedp.sampling.lifted.columns.functions import stack_nested
-from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted, aligned, element_ndim
+from refutedp.sampling.lifted.columns.column import STANDARD, Column, aligned, element_ndim, stack_nested
 from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
-from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.execution import Draw, Run, drawn_by_element
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.lifted.record import Draw
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
 from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
 
@@ -52,7 +49,7 @@ class LiftedDrawer(Handler):
     def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
         """One column of draws; parameters may be numbers, arrays or columns."""
         run = self.run
-        array: Array | None
+        shape: Shape = None
         if run.recorded(distribution.name):
             position = len(run.draws)
             rows = run.record.rows(position)
@@ -62,33 +59,31 @@ class LiftedDrawer(Handler):
             array = run.record.taken(position)
             shape = array.shape[1:] or None
         else:
-            shape = None
             try:
                 if size is not None or not _plain_numbers(params):
                     params = tuple([stack_nested(p) for p in params])
                     shape = self._element_shape(params, size)
-                    array = self._sample(distribution, params, shape)
-                else:
-                    array = self._shared(distribution, params, None)
-                    if array is None:
-                        array = distribution.sample(self.source, params, run.n)
+                array = self._sample(distribution, params, shape)
             except (ValueError, TypeError) as error:
                 self.refuse(
                     f"it calls {distribution.name} with parameters that are invalid, if only in some runs: {error}"
                 )
         run.draws.append(Draw(distribution.name, params, shape, array, run.epoch))
+        return self._column(array, shape, distribution.convert is None)
+
+    def _column(self, values: Array, shape: Shape, numpy: bool) -> Any:
         if shape is not None:
-            return ArrayColumn(run, array, False, ordered=True)
-        return Scalar(run, array, array.dtype.kind, distribution.convert is None)
+            return ArrayColumn(self.run, values, False, ordered=True)
+        return Scalar(self.run, values, values.dtype.kind, numpy)
 
     def positive(self, value: Any) -> bool:
         """Whether a parameter is positive in every run."""
-        return bool((np.asarray(value.values() if isinstance(value, Lifted) else value) > 0).all())
+        return bool((np.asarray(value.values() if isinstance(value, Column) else value) > 0).all())
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """Elements of a flat sequence, or of range(options), with replacement."""
         run = self.run
-        if isinstance(options, Lifted) and not isinstance(options, ArrayColumn):
+        if isinstance(options, Column) and not isinstance(options, ArrayColumn):
             options = options.__index__()
         # The function may write to what it gave.
         options, p = (copy.copy(stack_nested(given)) for given in (options, p))
@@ -98,33 +93,30 @@ class LiftedDrawer(Handler):
         count = int(options) if element_ndim(options) == 0 else len(options)
         index = self._values(distribution, lambda: self._indices(count, p, shape))
         pool: Any = np.arange(count) if element_ndim(options) == 0 else options
-        if not isinstance(pool, Lifted):
+        if not isinstance(pool, Column):
             pool = np.asarray(pool)
             if pool.dtype not in STANDARD and pool.dtype.kind != "U":
                 self.refuse(f"it chooses among values of dtype {pool.dtype}")
-        drawn = Draw(distribution, (options, p), shape, index, run.epoch)
-        run.draws.append(drawn)
-        if isinstance(pool, Lifted):
+        run.draws.append(Draw(distribution, (options, p), shape, index, run.epoch))
+        if isinstance(pool, Column):
             chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
             values = chosen.reshape(index.shape)
         else:
             values = pool[index]
-        if shape is not None:
-            return ArrayColumn(run, values, False, ordered=True)
         # choice(5) gives a Python int, choice([1, 2]) a NumPy one.
-        return Scalar(run, values, values.dtype.kind, element_ndim(options) != 0)
+        return self._column(values, shape, element_ndim(options) != 0)
 
     def _indices(self, count: int, p: Any, shape: Shape) -> Array:
         n = self.run.n
         full = (n, *(shape or ()))
         if p is None:
             return self.source.generator.integers(0, count, full)
-        weights = p.values() if isinstance(p, Lifted) else np.asarray(p, dtype=np.float64)[None]
+        weights = p.values() if isinstance(p, Column) else np.asarray(p, dtype=np.float64)[None]
         if weights.shape[1:] != (count,):
             raise ValueError("'a' and 'p' must have same size")
         if count == 0:
             raise ValueError("'a' cannot be empty unless no samples are taken")
-        if not isinstance(p, Lifted) or p.uniform:
+        if not isinstance(p, Column) or p.uniform:
             # NumPy checks p, whatever the size.
             self.source.generator.choice(count, 0, p=weights[0])
             cumulative = weights[0].cumsum()
@@ -159,7 +151,7 @@ class LiftedDrawer(Handler):
         run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch))
         if element_ndim(values) == 0:
             return ArrayColumn(run, order, False)
-        pool = values.values() if isinstance(values, Lifted) else np.asarray(values)[None]
+        pool = values.values() if isinstance(values, Column) else np.asarray(values)[None]
         return ArrayColumn(run, np.take_along_axis(np.broadcast_to(pool, (run.n, count)), order, 1), False)
 
     def pick(self, options: Sequence[Any]) -> Any:
@@ -180,15 +172,11 @@ class LiftedDrawer(Handler):
         return options[run.resolve(index, "a choice among objects")]
 
     def _values(self, distribution: str, sample: Callable[[], Array]) -> Array:
-        array = self.run.recorded_array(distribution)
-        return sample() if array is None else array
+        return self.run.record.taken(len(self.run.draws)) if self.run.recorded(distribution) else sample()
 
     def _element_shape(self, params: Params, size: Any) -> Shape:
         """The shape of one run's draw: what `size` says, or what the parameters broadcast to."""
-        shapes = [
-            p.shape if isinstance(p, ArrayColumn) else () if isinstance(p, Lifted) else np.shape(p) for p in params
-        ]
-        wide = np.broadcast_shapes(*shapes) if shapes else ()
+        wide = np.broadcast_shapes(*(_shape(p) for p in params))
         given = normal_size(size, self)
         if given == ():
             self.refuse("it draws with size=()")
@@ -199,12 +187,10 @@ class LiftedDrawer(Handler):
         return given
 
     def _sample(self, distribution: Distribution, params: Params, shape: Shape) -> Array:
-        ndim = len(shape or ())
-        rows = [aligned(p, ndim) if isinstance(p, Lifted) else p for p in params]
-        shared = self._shared(distribution, tuple(rows), shape)
+        given = tuple([aligned(p, len(shape or ())) for p in params])
+        shared = self._shared(distribution, given, shape)
         if shared is not None:
             return shared
-        given = tuple(rows)
         if _plain_numbers(given):
             return drawn_by_element(lambda size: distribution.sample(self.source, given, size), self.run.n, shape)
         return np.asarray(distribution.sample(self.source, given, (self.run.n, *(shape or ()))))
@@ -213,6 +199,11 @@ class LiftedDrawer(Handler):
         if self.shared is None:
             return None
         return self.shared.draw(len(self.run.draws), distribution, params, shape, self.run.ids(), self.source)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape of one run's value."""
+    return value.dense().shape[1:] if isinstance(value, Column) else np.shape(value)
 
 
 def _places(cumulative: Array, uniform: Array) -> Array:

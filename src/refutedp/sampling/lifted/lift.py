@@ -5,59 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array, Outputs
 from refutedp.sampling.encode import Raised
-from refutedp.sampling.lifted.collect import Collector, example, settled
+from refutedp.sampling.lifted.collect import Collector, equal_outputs, example, settled
 from refutedp.sampling.lifted.drawer import LiftedDrawer
-from refutedp.sampling.lifted.execution import Deferred, Run
-from refutedp.sampling.lifted.heap import keep_freed_memory
+from refutedp.sampling.lifted.execution import NOTHING, CannotLift, Deferred, PathRefused, Refused, Run, WrongLift
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.lifted.record import NOTHING
-from refutedp.sampling.lifted.refusal import CannotLift, PathRefused, Refused, WrongLift
-from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
-from refutedp.sampling.lifted.rewrite.modules import LiftedStage
-from refutedp.sampling.lifted.trust.plain_calls import PlainCalls, copied_functions, equal_outputs
-from refutedp.sampling.lifted.trust.replay_draws import (
+from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
+from refutedp.sampling.lifted.trust.plain_calls import (
     Continue,
-    DrawsOf,
+    PlainCalls,
     Recorded,
     Replay,
+    copied_functions,
     recorded_draws,
     values_by_run,
 )
-from refutedp.sampling.lifted.trust.state import Unchanged
+from refutedp.sampling.lifted.trust.refused_code import unchanged
 from refutedp.tracing.distributions import Source
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
-
 PILOT = 512
 """So many runs are tried first; when most of them take paths of their own, the mechanism is called plainly."""
-
 SCATTERED = 0.5
 """The share of the pilot's runs on paths of their own from which on lifting does not pay."""
-
 BATCH = 10_000
 """So many outputs of plain calls are kept as Python objects at a time."""
-
 LARGEST = 2**18
 """So many runs are lifted at a time, if each draws little."""
-
 MOST_NUMBERS = 2**23
-"""So many numbers are drawn at a time, to bound the memory that a call takes: 64 MB, and as much for what is
-computed from them."""
-
+"""So many numbers are drawn at a time, to bound memory: 64 MB, and as much for what is computed from them."""
 CACHED = 2**19
 """So many numbers are drawn at a time where all runs take one path: 4 MB, which the processor's cache can hold while
 they are worked on. Where paths are many, each costs a call, and the more runs share it the better."""
-
 MOST_PROVEN = 200_000
 """So many proven paths are remembered; beyond, a path is proven anew each time it is taken."""
+_KEPT_HEAP = 2**25 - 2**16
+"""Bytes; just below the largest block from which the C library learns."""
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep up to 64 MB of freed memory for the next columns.
+
+    glibc gives a large block back to the system as soon as it is freed, until it has seen a larger one come and go.
+    The block is never written to, so it costs nothing; other C libraries take no notice.
+    """
+    np.empty(_KEPT_HEAP, dtype=np.uint8)
+
+
+See: TypeAlias = Callable[[Array | None, Any, int, Run | list[Recorded]], None]
+"""Is told the numbers of runs that end together (None: all), their output, how many they are, and their draws.
+
+The output may hold columns; then the execution holds the draws."""
 
 
 class _Trial(NamedTuple):
@@ -111,7 +118,6 @@ class Lift:
         self._numbers = 1
         """How many a run draws, at most in what was seen of it."""
         self._stateless = False
-        self._trial: _Trial | None = None
         self.proven = False
         """Whether `prove` went well."""
         self.proof_runs = 0
@@ -123,7 +129,7 @@ class Lift:
         self._check_state()
         self.proof_runs += runs
         with watching(self):
-            self._explore(runs, Source(rng), 0, lambda run, output: finished.append((run, output)), _no_few)
+            self._explore(runs, Source(rng), lambda run, output: finished.append((run, output)))
             for run, output in finished:
                 for index in range(run.n):
                     # Runs of one path execute the same code, unless they chose differently on it.
@@ -136,26 +142,22 @@ class Lift:
 
         `shared` is noise for as many runs, at most `chunk`, that another lift has used or will use.
         """
-        collector = Collector()
-        source = Source(rng, exact=self._exact)
+        collector, source = Collector(), Source(rng, exact=self._exact)
         self._check_state()
 
-        def finish(run: Run, output: Any) -> None:
-            self._prove_path(run, output)
-            with _path_refusals():
-                collector.add(output, run.n)
-
-        def few(start: Deferred) -> None:
-            for output in self._one_by_one(start, source):
+        def see(_: Array | None, output: Any, runs: int, draws: Run | list[Recorded]) -> None:
+            if isinstance(draws, Run):
+                collector.add(output, runs)
+            else:
                 collector.add_plain(output)
 
         with watching(self):
-            if n > 8 * PILOT and self._tried().scattered:
+            if n > 8 * PILOT and self._trial.scattered:
                 for start in range(0, n, BATCH):
                     collector.add_many(self.plain.fresh(min(BATCH, n - start), source))
             else:
                 for start in range(0, n, self.chunk):
-                    self._explore(min(self.chunk, n - start), source, FEW, finish, few, shared, few)
+                    self._visit(source, min(self.chunk, n - start), see, shared)
             return collector.finish()
 
     @property
@@ -167,7 +169,7 @@ class Lift:
     @property
     def stretch(self) -> int:
         """How many runs are best lifted at a time, where no outputs are kept."""
-        return self._runs_of(CACHED) if self._tried().straight else self.chunk
+        return self._runs_of(CACHED) if self._trial.straight else self.chunk
 
     def _runs_of(self, numbers: int) -> int:
         """How many runs draw so many numbers."""
@@ -176,86 +178,64 @@ class Lift:
     @property
     def scattered(self) -> bool:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
-        return self._tried().scattered
+        return self._trial.scattered
 
-    def visit(
-        self,
-        rng: np.random.Generator,
-        n: int,
-        see: Callable[[Array | None, Any, int, Callable[[int], list[Recorded]]], None],
-        shared: SharedNoise | None = None,
-    ) -> None:
-        """Make `n` runs and tell `see` the numbers of the runs of each part, their output, how many, and their draws.
-
-        None stands for the numbers of all runs. The output of a part may hold columns. `shared` is as in `sample`.
-        """
-        source = Source(rng, exact=self._exact)
+    def visit(self, rng: np.random.Generator, n: int, see: See, shared: SharedNoise | None = None) -> None:
+        """Make `n` runs and tell `see` of each part that ends together; `shared` is as in `sample`."""
         self._check_state()
+        with watching(self):
+            self._visit(Source(rng, exact=self._exact), n, see, shared)
 
+    def _visit(self, source: Source, n: int, see: See, shared: SharedNoise | None) -> None:
         def finish(run: Run, output: Any) -> None:
             self._prove_path(run, output)
             with _path_refusals():
-                see(run.ids(), output, run.n, DrawsOf(run))
+                see(run.ids(), output, run.n, run)
 
         def few(start: Deferred) -> None:
+            """Plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing."""
             ids = np.arange(start.n) if start.ids is None else start.ids
-            drawn: list[Recorded] = []
-            for number, output in enumerate(self._one_by_one(start, source, shared, drawn)):
-                see(ids[number : number + 1], output, 1, lambda _: list(drawn))
+            for number, values in enumerate(values_by_run(start.record, start.n)):
+                one, weighted, drawn = ids[number : number + 1], None, list[Recorded]()
+                if shared is not None and shared.weighted:
+                    weighted = partial(shared.draw, runs=one, source=source)
+                output = self.plain.call(Continue(source, start.record.distributions, values, weighted, drawn))
+                see(one, output, 1, drawn)
 
-        with watching(self):
-            self._explore(n, source, FEW, finish, few, shared, few)
+        self._explore(n, source, finish, few, shared=shared, refused=few)
 
-    def _one_by_one(
-        self,
-        start: Deferred,
-        source: Source,
-        shared: SharedNoise | None = None,
-        drawn: list[Recorded] | None = None,
-    ) -> Iterator[Any]:
-        """Outputs of plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing.
-
-        `drawn` holds the draws of the last of them, if they are wanted.
-        """
-        ids = np.arange(start.n) if start.ids is None else start.ids
-        record = start.record
-        arrays = tuple(record.taken(position) for position in range(len(record)))
-        for number, values in enumerate(values_by_run(record.distributions, arrays, start.n)):
-            one = None if shared is None or not shared.weighted else shared.of_one(ids[number : number + 1], source)
-            yield self.plain.call(Continue(record.distributions, values, source, one, drawn))
-
-    def _tried(self) -> _Trial:
+    @cached_property
+    def _trial(self) -> _Trial:
         """What a pilot whose seed is fixed tells of the paths.
 
         Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
         """
-        if self._trial is None:
-            self._check_state()
-            alone = together = largest = 0
+        self._check_state()
+        alone = together = largest = 0
 
-            def finish(run: Run, _: Any) -> bool:
-                nonlocal alone, together, largest
-                largest = max(largest, run.n)
-                alone, together = (alone + 1, together) if run.n == 1 else (alone, together + run.n)
-                # So many runs share their paths that whatever the others do, they cannot be the most.
-                return together >= (1 - SCATTERED) * PILOT
+        def finish(run: Run, _: Any) -> bool:
+            nonlocal alone, together, largest
+            largest = max(largest, run.n)
+            alone, together = (alone + 1, together) if run.n == 1 else (alone, together + run.n)
+            # So many runs share their paths that whatever the others do, they cannot be the most.
+            return together >= (1 - SCATTERED) * PILOT
 
-            def few(_: Deferred) -> None:
-                nonlocal alone
-                alone += 1
+        def few(_: Deferred) -> None:
+            nonlocal alone
+            alone += 1
 
-            with watching(self):
-                self._explore(PILOT, Source(np.random.default_rng(0)), 1, finish, few)
-            self._trial = _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
-        return self._trial
+        with watching(self):
+            self._explore(PILOT, Source(np.random.default_rng(0)), finish, few, at_most=1)
+        return _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
 
     def _explore(
         self,
         n: int,
         source: Source,
-        at_most: int,
         finish: Callable[[Run, Any], bool | None],
-        few: Callable[[Deferred], None],
+        few: Callable[[Deferred], None] | None = None,
+        *,
+        at_most: int = FEW,
         shared: SharedNoise | None = None,
         refused: Callable[[Deferred], None] | None = None,
     ) -> None:
@@ -268,35 +248,25 @@ class Lift:
         self._drawer.source = source
         self._drawer.shared = shared
         try:
-            self._follow(waiting, at_most, finish, few, refused)
+            while waiting:
+                start = waiting.pop()
+                if few is not None and start.n <= at_most:
+                    few(start)
+                    continue
+                run = Run(start, waiting.append)
+                try:
+                    output = self._call(run)
+                    if not run.draws:
+                        self.plain.check_silence(example(output, 0))
+                    if finish(run, output):
+                        break
+                except (PathRefused, Refused):
+                    if refused is None:
+                        raise
+                    refused(run.rest())
         finally:
             # A lift lives as long as its sampler; the noise of its last runs need not.
             self._drawer.forget()
-
-    def _follow(
-        self,
-        waiting: list[Deferred],
-        at_most: int,
-        finish: Callable[[Run, Any], bool | None],
-        few: Callable[[Deferred], None],
-        refused: Callable[[Deferred], None] | None,
-    ) -> None:
-        while waiting:
-            start = waiting.pop()
-            if start.n <= at_most:
-                few(start)
-                continue
-            run = Run(start, waiting.append)
-            try:
-                output = self._call(run)
-                if not run.draws:
-                    self.plain.check_silence(example(output, 0))
-                if finish(run, output):
-                    break
-            except (PathRefused, Refused):
-                if refused is None:
-                    raise
-                refused(run.rest())
 
     def _check_state(self) -> None:
         """Make two plain calls before the first lifted one, which could leave columns in what a mechanism keeps.
@@ -308,7 +278,7 @@ class Lift:
         source = Source(np.random.default_rng(0))
         with watching(self):
             for _ in range(2):
-                drawer = Continue((), (), source)
+                drawer = Continue(source)
                 self.plain.call(drawer)
                 self._numbers = max(self._numbers, drawer.numbers)
             self.plain.check_copy()
@@ -327,7 +297,7 @@ class Lift:
             raise (CannotLift if run.stateful else PathRefused)(run.refusal)
         if not run.consistent:
             raise CannotLift("it does not do the same thing twice on the same draws: it keeps state between calls")
-        run.close()
+        run.closed = True
         with _path_refusals():
             return settled(output)
 
@@ -376,7 +346,7 @@ def watching(*lifts: Lift) -> Iterator[None]:
         yield
         return
     errors = np.geterr()
-    with Unchanged(*(lift.roots for lift in unwatched)), np.errstate(all="ignore"):
+    with unchanged(*(lift.roots for lift in unwatched)), np.errstate(all="ignore"):
         for lift in unwatched:
             lift.watched = True
             lift.plain.errors = errors
@@ -396,33 +366,3 @@ def _path_refusals() -> Iterator[None]:
         raise PathRefused(str(error)) from error
     except RecursionError:
         raise PathRefused("it returns an object that is nested too deeply, or holds itself") from None
-
-
-def _no_few(start: Deferred) -> None:
-    raise AssertionError("parts without runs do not occur")
-
-
-def prove_lift(
-    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], rng: np.random.Generator, runs: int = 48
-) -> None:
-    """Raise CannotLift unless `runs` lifted runs equal their plain replays.
-
-    >>> import numpy as np
-    >>> from refutedp.model.mechanism import describe
-    >>> prove_lift(describe(lambda data, rng: data[0] + rng.laplace()), [1.0], {}, np.random.default_rng(0))
-    """
-    Lift(mechanism, data, arguments).prove(rng, runs)
-
-
-def sample_lifted(
-    mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], n: int, rng: np.random.Generator
-) -> Outputs:
-    """`n` runs by a few calls; raises CannotLift.
-
-    >>> import numpy as np
-    >>> from refutedp.model.mechanism import describe
-    >>> noisy = describe(lambda data, rng: data[0] + rng.laplace() > 1)
-    >>> sample_lifted(noisy, [1.0], {}, 100, np.random.default_rng(0)).size
-    100
-    """
-    return Lift(mechanism, data, arguments).sample(n, rng)

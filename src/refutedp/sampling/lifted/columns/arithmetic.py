@@ -19,11 +19,9 @@ SAFE = 2**53
 """Integers up to here are exact in both int64 and float64."""
 
 
-def guard_integers(run: Run, op: str, a: Any, b: Any) -> None:
+def guard_integers(run: Run, combine: Callable[[int, int], int], a: Any, b: Any) -> None:
     """Refuse an integer operation that could leave the range in which int64 and Python's int agree."""
     bounds = [[int(np.min(x)), int(np.max(x))] for x in (a, b)]
-    combine: Callable[[int, int], int] | None = getattr(operator, op, None)
-    assert combine is not None
     extremes = [combine(x, y) for x in bounds[0] for y in bounds[1]]
     if max(map(abs, extremes)) > SAFE:
         run.refuse("it computes with integers beyond 2**53")
@@ -39,10 +37,7 @@ def guard_exponent(run: Run, base: Any, exponent: Any) -> None:
 def guard_zero(run: Run, divisor: Any, what: str) -> None:
     """Raise ZeroDivisionError in the runs whose divisor is zero, as Python does; the others go on."""
     zero = np.equal(divisor, 0)
-    if isinstance(zero, np.ndarray):
-        if run.branch(zero):
-            raise ZeroDivisionError(what)
-    elif zero:
+    if run.branch(zero) if isinstance(zero, np.ndarray) else zero:
         raise ZeroDivisionError(what)
 
 

@@ -1,4 +1,10 @@
-"""Columns whose value in each run is an array of the same shape."""
+"""Columns whose value in each run is an array of the same shape, and the memory that such arrays share.
+
+What is written through one array is seen through all that share its memory. An array of each run is told by the
+*places* of its elements there. NumPy itself says where they are: whatever rearranges an array (a slice, a transpose,
+a reshape) is applied to an array of places as well. If NumPy makes a view of that, the two arrays share memory in
+every run; if it makes a copy, they do not.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +16,82 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from refutedp.model.outputs import Array
-from refutedp.sampling.lifted.columns.column import Column, wrap
-from refutedp.sampling.lifted.columns.element_order import dense
-from refutedp.sampling.lifted.columns.lifted_value import STANDARD, Lifted
-from refutedp.sampling.lifted.columns.memory import Memory, places_of
+from refutedp.sampling.lifted.columns.column import STANDARD, Column, dense, stack_nested, wrap
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import Run
+
+
+class Memory:
+    """The elements that some arrays share, a row for each run that was alive at an epoch, or one for all of them.
+
+    `places` are those of all elements. `writes` counts what was written, so that each array knows whether it is up to
+    date. In a `doubtful` memory some arrays may or may not share their elements, which depends on how they lie in
+    memory in the plain function: nothing may be written there.
+    """
+
+    __slots__ = ("_epoch", "_owned", "_run", "_table", "doubtful", "places", "uniform", "writes")
+
+    def __init__(self, run: Run, array: Array, uniform: bool, places: Array) -> None:
+        self._run = run
+        self._table = array.reshape(len(array), -1)
+        self._epoch = run.epoch
+        self._owned = False
+        self.uniform = uniform
+        self.places = places
+        self.writes = 0
+        self.doubtful = False
+
+    def _rows(self) -> Array:
+        """The elements of the runs that are alive, a row each."""
+        if self._epoch != self._run.epoch:
+            if not self.uniform:
+                self._table = self._run.shrink(self._table, self._epoch)
+            self._epoch = self._run.epoch
+        return self._table
+
+    def read(self, places: Array) -> Array:
+        """The elements at these places, runs first; callers must not write to it."""
+        rows = self._rows()
+        if places is not self.places:
+            return np.asarray(rows[:, places])
+        self._owned = False
+        return rows.reshape(len(rows), *places.shape)
+
+    def write(self, places: Array, values: Array, uniform: bool) -> None:
+        """Put values, runs first, at these places; recorded draws and what was read before stay as they are."""
+        if self.doubtful:
+            self._run.refuse("it writes to an array that may share memory with another")
+        if not places.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        self.writes += 1
+        rows = self._rows()
+        if places is self.places:
+            self._table, self.uniform, self._owned = values.reshape(len(values), -1), uniform, False
+            return
+        if self.uniform and not uniform:
+            self._table = np.repeat(rows, self._run.n, axis=0)
+            self.uniform = False
+        elif not self._owned:
+            self._table = rows.copy(order="K")
+        self._owned = True
+        self._table[:, places.reshape(-1)] = values.reshape(len(values), -1)
 
 
 class ArrayColumn(Column, NDArrayOperatorsMixin):
     """One array per run; assignment writes to a copy, so recorded draws never change.
 
-    Views share a `Memory` with the array that they were taken from. `ordered` says that the array lies in C order in
-    the plain function; where that is not known, whether a reshaped array is a view or a copy is not known either.
+    What is written to has a `Memory`, which views share with the array that they were taken from. `ordered` says
+    that the array lies in C order in the plain function; where that is not known, whether a reshaped array is a view
+    or a copy is not known either.
     """
 
-    __slots__ = ("_memory", "_owned", "_places", "_uniform", "_writes", "ordered")
+    __slots__ = ("_memory", "_places", "_uniform", "_writes", "ordered")
 
     def __init__(self, run: Run, array: Array, uniform: bool, ordered: bool | None = None) -> None:
         self.run = run
         self._array = array
         self._epoch = run.epoch
         self._uniform = uniform
-        self._owned = False
         self._memory: Memory | None = None
         self._places: Array | None = None
         self._writes = 0
@@ -53,7 +112,6 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         """The rows of the runs that are alive."""
         memory = self._memory
         if memory is None:
-            self._owned = False
             return super().dense()
         if self._writes != memory.writes or self._epoch != self.run.epoch:
             assert self._places is not None
@@ -111,11 +169,10 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Any = None) -> Any:
         return self.copy()
 
-    def __copy__(self) -> Any:
-        return self.copy()
+    __copy__ = __deepcopy__
 
     # Views and copies.
 
@@ -123,7 +180,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
     def places(self) -> Array:
         """Where the elements of one run are in memory, as far as that is known."""
         if self._places is None:
-            self._places = places_of(self.shape)
+            self._places = np.arange(self.size).reshape(self.shape)
         return self._places
 
     def rearranged(self, how: Callable[[Array], Any], values: Array | None = None, *, by_layout: bool = False) -> Any:
@@ -162,11 +219,9 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         return order[np.searchsorted(places[order], found)]
 
     def _shared(self) -> Memory:
-        """The memory of this array, from now on shared with others."""
+        """The memory of this array, from now on written to, or shared with others."""
         if self._memory is None:
-            array = super().dense()
-            self._memory = Memory(self.run, array, self._uniform, self.places)
-            self._owned = False
+            self._memory = Memory(self.run, super().dense(), self._uniform, self.places)
         return self._memory
 
     # Reading and writing elements.
@@ -225,12 +280,10 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
                 self.run.refuse("it assigns to elements chosen by a drawn array")
             key = operator.index(key)
         if isinstance(value, (list, tuple)):
-            from refutedp.sampling.lifted.columns.functions import stack_nested
-
             value = stack_nested(value)
         parts = key if isinstance(key, tuple) else (key,)
         parts = tuple(operator.index(p) if isinstance(p, Scalar) else p for p in parts)
-        parts = tuple(np.array(p) if isinstance(p, Lifted) else p for p in parts)
+        parts = tuple(np.array(p) if isinstance(p, Column) else p for p in parts)
         self._write(parts, value)
 
     def _write_under(self, mask: ArrayColumn, value: Any) -> None:
@@ -242,31 +295,15 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         self._replace(np.where(mask, value, self))
 
     def _write(self, parts: tuple[Any, ...], value: Any) -> None:
-        lifted, uniform = isinstance(value, Lifted), not isinstance(value, Lifted) or value.uniform
+        lifted, uniform = isinstance(value, Column), not isinstance(value, Column) or value.uniform
         rows = value.values() if lifted else np.asarray(value)[None]
         if lifted and self.dtype.kind == "i" and rows.dtype.kind == "f":
             self.run.refuse("it stores drawn floats in an integer array")
         target = self.places[parts]
         rows = rows.reshape(len(rows), *([1] * (np.ndim(target) + 1 - rows.ndim)), *rows.shape[1:])
-        if self._memory is not None:
-            filled = np.empty((len(rows), *np.shape(target)), dtype=self.dtype)
-            filled[...] = rows
-            self._memory.write(np.asarray(target), filled, uniform)
-            return
-        if not self._owned or self._epoch != self.run.epoch or (self._uniform and not uniform):
-            array = self.values()
-            if self._uniform and not uniform:
-                self._array = np.repeat(array, self.run.n, axis=0)
-                self._uniform = False
-            else:
-                self._array = array.copy()
-        if all(isinstance(part, (int, slice, np.integer)) or part is Ellipsis for part in parts):
-            self._array[(slice(None), *parts)] = rows
-        else:
-            flat = self._array.reshape(len(self._array), -1)
-            flat[:, target.reshape(-1)] = np.broadcast_to(rows, (len(rows), *target.shape)).reshape(len(rows), -1)
-            self._array = flat.reshape(self._array.shape)
-        self._owned = True
+        filled = np.empty((len(rows), *np.shape(target)), dtype=self.dtype)
+        filled[...] = rows
+        self._shared().write(np.asarray(target), filled, uniform)
 
     def _replace(self, value: Any) -> None:
         """Become `value`, in every variable that refers to this array."""
@@ -276,29 +313,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
             if self.dtype.kind != "f" or value.dtype.kind not in "ib":
                 self.run.refuse(f"it computes {value.dtype} in place in an array of {self.dtype}")
             value = value.astype(self.dtype)
-        if self._memory is not None:
-            self._memory.write(self.places, value.dense(), value.uniform)
-            return
-        self._array = value.dense()
-        self._uniform = value.uniform
-        self._epoch = self.run.epoch
-        self._owned = False
-
-    def __iadd__(self, other: Any) -> Any:
-        self._replace(self + other)
-        return self
-
-    def __isub__(self, other: Any) -> Any:
-        self._replace(self - other)
-        return self
-
-    def __imul__(self, other: Any) -> Any:
-        self._replace(self * other)
-        return self
-
-    def __itruediv__(self, other: Any) -> Any:
-        self._replace(self / other)
-        return self
+        self._shared().write(self.places, value.dense(), value.uniform)
 
     def sort(self, axis: int = -1) -> None:
         """Sort in place."""
@@ -312,7 +327,7 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
 
     def tolist(self) -> list[Any]:
         """A list of Python scalars, nested as the array is."""
-        return [x.tolist() if isinstance(x, (Lifted, np.generic)) else x for x in self]
+        return [x.tolist() if isinstance(x, (Column, np.generic)) else x for x in self]
 
     def copy(self, order: str = "C") -> ArrayColumn:
         """A column that is written to on its own."""
@@ -333,9 +348,13 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         """One element as a Python scalar."""
         return self.rearranged(lambda places: places.item(*index)).item()
 
-    def dot(self, other: Any) -> Any:
-        """As `ndarray.dot` with vectors."""
-        return np.dot(self, other)
+
+def _in_place(compute: Callable[[Any, Any], Any]) -> Any:
+    def method(self: ArrayColumn, other: Any) -> Any:
+        self._replace(compute(self, other))
+        return self
+
+    return method
 
 
 def _method(name: str) -> Any:
@@ -347,10 +366,7 @@ def _method(name: str) -> Any:
 
 def _rearranging(name: str) -> Any:
     def method(self: ArrayColumn, *args: Any, **keywords: Any) -> Any:
-        def how(places: Array) -> Any:
-            return getattr(places, name)(*args, **keywords)
-
-        return self.rearranged(how, by_layout=name in BY_LAYOUT)
+        return self.rearranged(lambda x: getattr(x, name)(*args, **keywords), by_layout=name in BY_LAYOUT)
 
     return method
 
@@ -358,10 +374,12 @@ def _rearranging(name: str) -> Any:
 BY_LAYOUT = frozenset({"ravel", "reshape"})
 """What gives a view of some arrays and a copy of others, as they lie in memory."""
 
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(ArrayColumn, f"__i{_name}__", _in_place(getattr(operator, _name)))
 for _name in ("diagonal", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
     setattr(ArrayColumn, _name, _rearranging(_name))
 for _name in (
-    *("all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "max", "mean", "min", "nonzero"),
-    *("prod", "round", "std", "sum", "take", "var"),
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "dot", "max", "mean", "min"),
+    *("nonzero", "prod", "round", "std", "sum", "take", "var"),
 ):
     setattr(ArrayColumn, _name, _method(_name))

@@ -7,66 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.array import BY_LAYOUT, ArrayColumn
-from refutedp.sampling.lifted.columns.column import wrap
-from refutedp.sampling.lifted.columns.lifted_value import Lifted, aligned, check_constant, common_run, element_ndim
-from refutedp.sampling.lifted.columns.rows import knows, over_rows
-from refutedp.sampling.lifted.columns.ufuncs import element_axis
-from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.columns.column import (
+    Column,
+    aligned,
+    all_uniform,
+    check_constant,
+    common_run,
+    element_axis,
+    element_ndim,
+    gathered,
+    holds_column,
+    knows,
+    over_rows,
+    rows_of_runs,
+    stack_columns,
+    stack_nested,
+    wrap,
+)
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-def holds_column(value: Any) -> bool:
-    """Whether `value` is a column, or a list or tuple with a column somewhere in it."""
-    if isinstance(value, Lifted):
-        return True
-    if type(value) in (list, tuple):
-        return any(holds_column(item) for item in value)
-    return False
-
-
-def stack_nested(value: Any) -> Any:
-    """What `np.asarray` makes of nested lists with columns in them; other values as they are."""
-    if isinstance(value, Lifted) or not holds_column(value):
-        return value
-    return stack_columns([stack_nested(item) for item in value], 0)
-
-
-def _rows(run: Run, value: Any, uniform: bool) -> Array:
-    """The value with the runs first, one row when the result is to be uniform."""
-    if isinstance(value, Lifted):
-        array = value.values()
-        if value.uniform and not uniform:
-            return np.broadcast_to(array, (run.n, *array.shape[1:]))
-        return array
-    constant = np.asarray(value)
-    check_constant(run, constant)
-    return np.broadcast_to(constant, (1 if uniform else run.n, *constant.shape))
-
-
-def _gathered(arrays: Iterable[Any]) -> tuple[Run, bool, list[Array]]:
-    parts = [stack_nested(part) for part in arrays]
-    run = common_run(*parts)
-    uniform = all(part.uniform for part in parts if isinstance(part, Lifted))
-    return run, uniform, [_rows(run, part, uniform) for part in parts]
-
-
-def stack_columns(arrays: Iterable[Any], axis: int = 0) -> Any:
-    """As `np.stack`."""
-    run, uniform, rows = _gathered(arrays)
-    ndim = rows[0].ndim
-    return wrap(run, np.ascontiguousarray(np.stack(rows, axis=axis % ndim + 1)), uniform)
-
-
 def _concatenate(arrays: Iterable[Any], axis: int = 0) -> Any:
-    run, uniform, rows = _gathered(arrays)
+    run, uniform, rows = gathered(arrays)
     return wrap(run, np.concatenate(rows, axis=element_axis(axis, rows[0].ndim - 1)), uniform)
 
 
 def _hstack(arrays: Iterable[Any]) -> Any:
-    run, uniform, rows = _gathered(arrays)
+    run, uniform, rows = gathered(arrays)
     rows = [row.reshape(len(row), 1) if row.ndim == 1 else row for row in rows]
     return wrap(run, np.concatenate(rows, axis=1 if rows[0].ndim == 2 else 2), uniform)
 
@@ -80,7 +49,7 @@ def _append(array: Any, values: Any, axis: Any = None) -> Any:
 def _flat(value: Any) -> Any:
     if isinstance(value, ArrayColumn):
         return value.reshape(-1)
-    return value if isinstance(value, Lifted) else np.ravel(value)
+    return value if isinstance(value, Column) else np.ravel(value)
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +89,7 @@ def _along(function: Callable[..., Any], default: int | None) -> Callable[..., A
 def _plain_keywords(a: Any, function: Any, keywords: dict[str, Any], known: set[str]) -> None:
     for name in [name for name, value in keywords.items() if value is None or value is np._NoValue]:
         del keywords[name]
-    if set(keywords) - known or not isinstance(a, Lifted):
+    if set(keywords) - known or not isinstance(a, Column):
         common_run(a, *keywords.values()).refuse(f"it calls np.{function.__name__} in a way lifted runs do not know")
 
 
@@ -130,12 +99,10 @@ def _where(condition: Any, *choices: Any) -> Any:
     parts = [stack_nested(part) for part in (condition, *choices)]
     run = common_run(*parts)
     for part in parts:
-        if not isinstance(part, Lifted):
+        if not isinstance(part, Column):
             check_constant(run, part if np.ndim(part) == 0 else np.asarray(part))
-    ndim = max(element_ndim(part) for part in parts)
-    uniform = all(part.uniform for part in parts if isinstance(part, Lifted))
-    raw = [aligned(part, ndim) if isinstance(part, Lifted) else part for part in parts]
-    result = np.where(*raw)
+    ndim, uniform = max(map(element_ndim, parts)), all_uniform(parts)
+    result = np.where(*(aligned(part, ndim) for part in parts))
     if result.shape[:1] != (1 if uniform else run.n,):
         result = np.broadcast_to(result, (1 if uniform else run.n, *result.shape[1:]))
     return wrap(run, result, uniform)
@@ -165,9 +132,8 @@ def _nonzero(a: Any) -> Any:
 
 def matmul(a: Any, b: Any) -> Any:
     """Products of vectors and matrices, with the BLAS routine that NumPy uses for one run."""
-    run = common_run(a, b)
-    uniform = all(x.uniform for x in (a, b) if isinstance(x, Lifted))
-    left, right = (_rows(run, x, True) if not isinstance(x, Lifted) else x.values() for x in (a, b))
+    run, uniform = common_run(a, b), all_uniform((a, b))
+    left, right = (rows_of_runs(run, x, True) if not isinstance(x, Column) else x.values() for x in (a, b))
     if {left.ndim, right.ndim} - {2, 3}:
         run.refuse("it multiplies drawn arrays of more than two axes")
     first = left[:, None, :] if left.ndim == 2 else left
@@ -199,9 +165,9 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any
     run = common_run(a, v)
     if sorter is not None or element_ndim(a) != 1 or element_ndim(v) != 0:
         run.refuse("it calls np.searchsorted in a way lifted runs do not know")
-    uniform = all(x.uniform for x in (a, v) if isinstance(x, Lifted))
-    rows = _rows(run, a, uniform)
-    needle = _rows(run, v, uniform)[:, None]
+    uniform = all_uniform((a, v))
+    rows = rows_of_runs(run, a, uniform)
+    needle = rows_of_runs(run, v, uniform)[:, None]
     if np.isnan(rows).any() or np.isnan(needle).any() or (rows[:, 1:] < rows[:, :-1]).any():
         run.refuse("it calls np.searchsorted on an array that is not sorted in some runs")
     below = rows < needle if side == "left" else rows <= needle
@@ -218,9 +184,8 @@ def _like(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _shape_only(function: Callable[..., Any]) -> Callable[..., Any]:
     def shaped(a: Any, axis: Any = None) -> Any:
-        return function(
-            np.broadcast_to(0, a.shape if isinstance(a, ArrayColumn) else ()), *([] if axis is None else [axis])
-        )
+        shape = a.shape if isinstance(a, ArrayColumn) else ()
+        return function(np.broadcast_to(0, shape), *([] if axis is None else [axis]))
 
     return shaped
 
@@ -241,7 +206,7 @@ def _rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
 def _take(a: Any, indices: Any, axis: Any = None, **keywords: Any) -> Any:
     if axis not in (None, 0) or keywords or element_ndim(a) != 1:
         common_run(a, indices).refuse("it calls np.take in a way lifted runs do not know")
-    pool: Any = a if isinstance(a, Lifted) else wrap(indices.run, np.asarray(a)[None], True)
+    pool: Any = a if isinstance(a, Column) else wrap(indices.run, np.asarray(a)[None], True)
     return pool[indices]
 
 

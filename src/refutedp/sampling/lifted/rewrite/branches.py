@@ -10,6 +10,10 @@ whose two sides append, or assign to variables, constants and variables; and eac
 are joined only if the condition is a column of truth values and both sides give values of one type. In every other
 case the branch is taken as it was written. The rewriting is given up unless the source, compiled as it stands,
 gives exactly the code that the function has.
+
+Calls that a stand-in cannot reach by name are redirected: `values.sort()` is a method of a real list, and `float(x)`
+beside `dtype=float` needs a function in one place and a type in the other. The helpers do on columns what the call
+does run by run, and hand everything else to the real one.
 """
 
 from __future__ import annotations
@@ -27,13 +31,14 @@ from typing import Any
 import numpy as np
 
 from refutedp.model.outputs import Array
+from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.rewrite import calls
 from refutedp.tracing.copier import instructions, nested_codes
 
 ASSIGN = "__refutedp_assign__"
 APPEND = "__refutedp_append__"
 CHOOSE = "__refutedp_choose__"
+SORT = "__refutedp_sort__"
 _CONDITION = "__refutedp_condition__"
 _JOINED = "__refutedp_joined__"
 _FUTURE = functools.reduce(
@@ -44,7 +49,7 @@ _BIG = 2**53
 
 @functools.lru_cache(maxsize=256)
 def joined_code(code: types.CodeType) -> types.CodeType | None:
-    """The code with simple branches joined and some calls redirected (`calls.py`).
+    """The code with simple branches joined and some calls redirected.
 
     None when there is nothing to rewrite, or when the source cannot be trusted.
     """
@@ -61,13 +66,10 @@ def joined_code(code: types.CodeType) -> types.CodeType | None:
     imported = next((names for names in _imports(code) if _same(code, _compiled(tree, code, names))), None)
     if imported is None:
         return None
-    joiner = _Joiner()
-    joiner.visit(function)
-    redirected = calls.Redirected(function)
-    redirected.visit(function)
-    if not joiner.joined and not redirected.count:
+    rewriter = _Rewriter(function)
+    rewriter.visit(function)
+    if not rewriter.count:
         return None
-    ast.fix_missing_locations(tree)
     rewritten = _compiled(tree, code, imported)
     if rewritten is None or rewritten.co_freevars != code.co_freevars:
         return None
@@ -127,20 +129,35 @@ def _same(a: types.CodeType, b: types.CodeType | None) -> bool:
         if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
             if not _same(x, y):
                 return False
-        elif type(x) is not type(y) or (repr(x) != repr(y) and not _is_qualified_name(x)):
+        elif type(x) is not type(y) or (repr(x) != repr(y) and not (isinstance(x, str) and "<locals>" in x)):
             return False
     return True
 
 
-def _is_qualified_name(constant: Any) -> bool:
-    return isinstance(constant, str) and "<locals>" in constant
+def helper_of(builtin: str) -> str:
+    """The name under which rewritten code calls a builtin."""
+    return f"__refutedp_builtin_{builtin}__"
 
 
-class _Joiner(ast.NodeTransformer):
-    """Rewrites the branches that can be joined."""
+class _Rewriter(ast.NodeTransformer):
+    """Joins the branches of one function that can be joined, and redirects calls; `count` says how many."""
 
-    def __init__(self) -> None:
-        self.joined = 0
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.count = 0
+        self._names = _also_read(function)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Redirect `x.sort(...)`, which takes keywords only, and builtins that are read as types elsewhere."""
+        self.generic_visit(node)
+        match node.func:
+            case ast.Attribute(owner, "sort") if not node.args:
+                call = ast.Call(_name(SORT), [owner], node.keywords)
+            case ast.Name(name) if name in self._names:
+                call = ast.Call(_name(helper_of(name)), node.args, node.keywords)
+            case _:
+                return node
+        self.count += 1
+        return ast.copy_location(call, node)
 
     def visit_If(self, node: ast.If) -> Any:
         """Join what can be joined; what is inside is looked at first."""
@@ -148,20 +165,19 @@ class _Joiner(ast.NodeTransformer):
         call = _append_call(node) or _assign_call(node)
         if call is None:
             return node
-        self.joined += 1
+        self.count += 1
         expression, targets = call
         taken = ast.If(test=_name(_CONDITION), body=node.body, orelse=node.orelse)
         result: ast.stmt = ast.Pass()
         if targets:
             result = ast.Assign([_tuple([_name(t, ast.Store()) for t in targets], ast.Store())], _name(_JOINED))
-        none = ast.Constant(None)
         handler = ast.ExceptHandler(
             _tuple([_name("NameError"), _name("TypeError")]), None, [_set(_JOINED, ast.Constant(None))]
         )
         statements: list[ast.stmt] = [
             _set(_CONDITION, node.test),
             ast.Try([_set(_JOINED, expression)], [handler], [], []),
-            ast.If(ast.Compare(_name(_JOINED), [ast.Is()], [none]), [taken], [result]),
+            ast.If(ast.Compare(_name(_JOINED), [ast.Is()], [ast.Constant(None)]), [taken], [result]),
         ]
         return [ast.copy_location(statement, node) for statement in statements]
 
@@ -170,8 +186,19 @@ class _Joiner(ast.NodeTransformer):
         self.generic_visit(node)
         if not (isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant)):
             return node
-        self.joined += 1
+        self.count += 1
         return ast.copy_location(ast.Call(_name(CHOOSE), [node.test, node.body, node.orelse], []), node)
+
+
+def _also_read(function: ast.FunctionDef) -> set[str]:
+    """Builtins with a stand-in that the function reads without calling them, unless it has variables of that name."""
+    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return {node.id for node in names if id(node) not in called} & LIFTED_BUILTINS.keys() - bound
 
 
 def _append_call(node: ast.If) -> tuple[ast.expr, list[str]] | None:
@@ -229,9 +256,7 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 def _is_simple(value: ast.expr) -> bool:
     match value:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float())):
+        case ast.Name() | ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant(int() | float())):
             return True
     return False
 
@@ -312,4 +337,13 @@ def _typed(value: Any) -> tuple[Any, str, bool] | None:
     return (value, "f", True) if kind is np.float64 else None
 
 
-HELPERS: dict[str, Any] = {ASSIGN: assign, APPEND: append, CHOOSE: choose, **calls.HELPERS}
+def sort_in_place(owner: Any, /, **keywords: Any) -> Any:
+    """As `owner.sort(...)`; a list of drawn floats is sorted by column."""
+    if type(owner) is not list:
+        return owner.sort(**keywords)
+    owner[:] = lifted_sorted(owner, **keywords)
+    return None
+
+
+HELPERS: dict[str, Any] = {ASSIGN: assign, APPEND: append, CHOOSE: choose, SORT: sort_in_place}
+HELPERS |= {helper_of(name): lifted for name, lifted in LIFTED_BUILTINS.items()}

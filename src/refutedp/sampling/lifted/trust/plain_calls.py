@@ -1,25 +1,289 @@
-"""Plain calls of a mechanism on draws of a record, and whether two outputs are the same."""
+"""Plain calls of a mechanism, one run at a time, on exactly the draws that its lifted run recorded.
+
+`Replay` proves a lift: every call must ask for the recorded distribution, parameters and shape, and none may be left
+over. `Continue` finishes a handful of runs: where their record ends, it goes on with fresh draws. A function that
+draws from `np.random` or `random` can be replayed only as a copy, so a mistake in copying would go unnoticed by the
+replay: both sides would make it. `Mirror` runs the copy beside the original, on the same seeds.
+"""
 
 from __future__ import annotations
 
-import math
+import copy
+import random
 import types
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
-from refutedp.sampling.encode import Raised, shape_of
-from refutedp.sampling.lifted.refusal import CannotLift, Refused
-from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier
-from refutedp.sampling.lifted.rewrite.modules import LiftedStage
-from refutedp.sampling.lifted.trust.mirror import outputs_side_by_side
-from refutedp.sampling.lifted.trust.refused_code import Watch
-from refutedp.sampling.lifted.trust.replay_draws import Continue, Replay
+from refutedp.model.outputs import Array
+from refutedp.sampling.encode import Raised
+from refutedp.sampling.lifted.collect import equal_outputs
+from refutedp.sampling.lifted.columns.column import Column, stack_nested
+from refutedp.sampling.lifted.execution import CannotLift, Record, Refused, Run
+from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
+from refutedp.sampling.lifted.trust.refused_code import Watch, generators_state, restore_generators
 from refutedp.tracing.copier import Stage
-from refutedp.tracing.distributions import Source
+from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
+from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
+
+Fresh: TypeAlias = Callable[[np.random.Generator], Any]
+SEEDS = range(8)
+"""On these a copy is run beside the original."""
+
+
+class Recorded(NamedTuple):
+    """One draw of one run, as the plain function is to see it."""
+
+    distribution: str
+    params: Params
+    size: Shape
+    value: Any
+
+
+def recorded_draws(run: Run, index: int) -> list[Recorded]:
+    """The draws of run number `index` of those that finished the execution."""
+    rows = run.rows_of(index)
+    return [
+        Recorded(
+            draw.distribution, tuple([_at(p, index) for p in draw.params]), draw.size, draw.values()[rows[draw.epoch]]
+        )
+        for draw in run.draws
+    ]
+
+
+def _at(value: Any, index: int) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
+    value = stack_nested(value)
+    return value.values()[0 if value.uniform else index] if isinstance(value, Column) else value
+
+
+def values_by_run(record: Record, n: int) -> list[tuple[Any, ...]]:
+    """Recorded draws, run by run, as the plain function is to see them."""
+    columns = []
+    for position, name in enumerate(record.distributions):
+        array = record.taken(position)
+        converted = array.ndim == 1 and name in DISTRIBUTIONS and DISTRIBUTIONS[name].convert is not None
+        columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
+    return list(zip(*columns, strict=True)) if columns else [()] * n
+
+
+class OnePlainCall(Handler):
+    """A handler for one plain call, which starts with recorded draws."""
+
+    def __init__(self, distributions: Sequence[str]) -> None:
+        self._distributions = distributions
+        self._asked = 0
+        self.trouble: str | None = None
+
+    @property
+    def leftover(self) -> int:
+        """How many recorded draws the plain function did not ask for."""
+        return max(0, len(self._distributions) - self._asked)
+
+    def refuse(self, why: str) -> NoReturn:
+        """The plain function went where lifted runs do not."""
+        self.trouble = self.trouble or why
+        raise Refused(why)
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
+        """The drawn element or elements of `options`."""
+        count, shape = int(options) if np.ndim(options) == 0 else len(options), normal_size(size, self)
+        index = self._index(distribution, (options, p), shape, lambda generator: generator.choice(count, shape, p=p))
+        if np.ndim(options) == 0:
+            return int(index) if np.ndim(index) == 0 else np.array(index)
+        return np.asarray(options)[index]
+
+    def permute(self, distribution: str, values: Any) -> Any:
+        """The drawn order of `values`."""
+        count = int(values) if np.ndim(values) == 0 else len(values)
+        order = self._index(distribution, (values,), (count,), lambda generator: generator.permutation(count))
+        return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """The drawn element, itself."""
+        count = len(options)
+        if count == 0:
+            raise IndexError("Cannot choose from an empty sequence")
+        index = self._index("random.choice", (count,), None, lambda generator: generator.integers(0, count))
+        return options[int(index)]
+
+    def _recorded(self, distribution: str) -> bool:
+        """Whether the draw that is asked for is a recorded one; then it is number `_asked` - 1."""
+        position = self._asked
+        self._asked = position + 1
+        if position >= len(self._distributions):
+            return False
+        if self._distributions[position] != distribution:
+            self.refuse(
+                f"the plain function draws {distribution} where its lifted run drew {self._distributions[position]}"
+            )
+        return True
+
+    @abstractmethod
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
+        """Which element or elements: as recorded, or drawn afresh."""
+
+
+class Replay(OnePlainCall):
+    """Gives the recorded draws, and compares what the plain function asks for."""
+
+    def __init__(self, records: Sequence[Recorded]) -> None:
+        super().__init__([record.distribution for record in records])
+        self._records = records
+
+    def _next(self, distribution: str, params: Params, size: Shape) -> Recorded:
+        if not self._recorded(distribution):
+            self.refuse(f"the plain function draws {distribution} once more than its lifted run")
+        record = self._records[self._asked - 1]
+        same = len(params) == len(record.params) and all(map(_same, params, record.params))
+        # Without a size, arrays as parameters decide the shape.
+        if not same or (size != record.size and (size or record.size != np.broadcast_shapes(*map(np.shape, params)))):
+            self.refuse(f"the plain function draws {distribution} with other parameters than its lifted run")
+        return record
+
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
+        """The recorded value, as the real generator would return it."""
+        record = self._next(distribution.name, params, normal_size(size, self))
+        if record.size is not None:
+            return np.array(record.value)
+        return record.value if distribution.convert is None else distribution.convert(record.value)
+
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
+        return self._next(distribution, params, shape).value
+
+
+class Continue(OnePlainCall):
+    """Gives recorded values first, and goes on with fresh ones."""
+
+    def __init__(
+        self,
+        source: Source,
+        distributions: Sequence[str] = (),
+        values: Sequence[Any] = (),
+        weighted: Callable[[int, Distribution, Params, Shape], Array | None] | None = None,
+        drawn: list[Recorded] | None = None,
+    ) -> None:
+        """`weighted` gives the draws of a run whose noise is importance-sampled; what is drawn goes to `drawn`."""
+        super().__init__(distributions)
+        self._source = source
+        self._values = values
+        self._weighted = weighted
+        self._drawn = drawn
+        self.numbers = 0
+        """How many numbers were drawn afresh."""
+
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
+        """The recorded value while there is one, then a fresh one."""
+        shape = None if size is None else normal_size(size, self)
+        if self._recorded(distribution.name):
+            value = self._values[self._asked - 1]
+            self._note(distribution.name, params, shape, value)
+            return value
+        fresh = None
+        if self._weighted is not None:
+            whole = shape or np.broadcast_shapes(*map(np.shape, params)) or None
+            drawn = self._weighted(self._asked - 1, distribution, params, whole)
+            fresh = None if drawn is None else drawn[0]
+        if fresh is None:
+            fresh = distribution.sample(self._source, params, shape)
+        self._note(distribution.name, params, shape, fresh)
+        if isinstance(fresh, np.ndarray):
+            self.numbers += fresh.size
+            return fresh
+        self.numbers += 1
+        return fresh if distribution.convert is None else distribution.convert(fresh)
+
+    def _note(self, distribution: str, params: Params, shape: Shape, value: Any) -> None:
+        if self._drawn is not None:
+            # The function may write to what it gave or got.
+            given = tuple([copy.copy(param) for param in params])
+            shape = value.shape if isinstance(value, np.ndarray) else shape
+            self._drawn.append(Recorded(distribution, given, shape, copy.copy(value)))
+
+    def _index(self, distribution: str, params: Params, shape: Shape, fresh: Fresh) -> Any:
+        index = self._values[self._asked - 1] if self._recorded(distribution) else fresh(self._source.generator)
+        self._note(distribution, params, shape, index)
+        return index
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b or (type(a) is type(b) and type(a) in (float, int) and a == b):
+        return True
+    if a is None or b is None:
+        return False
+    left, right = np.asarray(a), np.asarray(b)
+    if left.shape != right.shape:
+        return False
+    return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))
+
+
+class Unmirrored(BaseException):
+    """The copy draws from a generator that no seed reaches, such as an unseeded `default_rng()`."""
+
+
+class Mirror(Handler):
+    """A handler that draws what the global generators would draw with the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._legacy = np.random.RandomState(seed)
+        self._standard = random.Random(seed)
+
+    def refuse(self, why: str) -> NoReturn:
+        """No seed reaches it."""
+        raise Unmirrored(why)
+
+    def draw(self, distribution: Distribution, params: tuple[Any, ...], size: Any) -> Any:
+        """One draw by the library that the distribution is named after."""
+        library, _, name = distribution.name.rpartition(".")
+        if library == "np.random":
+            return getattr(self._legacy, name)(*params, size)
+        if library != "random":
+            self.refuse(distribution.name)
+        return getattr(self._standard, "randrange" if name == "randint" else name)(*params)
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
+        """As `np.random.choice`."""
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
+        return self._legacy.choice(options, size, p=p)
+
+    def permute(self, distribution: str, values: Any) -> Any:
+        """As `np.random.permutation`."""
+        if not distribution.startswith("np.random."):
+            self.refuse(distribution)
+        return self._legacy.permutation(values)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """As `random.choice`."""
+        return self._standard.choice(options)
+
+
+def outputs_side_by_side(
+    original: Callable[[], Any], copied: Callable[[], Any], use: Callable[[Handler], None]
+) -> list[tuple[Any, Any]]:
+    """What the original and its copy give on a few seeds; empty when the copy's draws cannot be seeded.
+
+    The global generators are seeded for the original and given back their own states afterwards.
+    """
+    pairs = []
+    before = generators_state()
+    try:
+        for seed in SEEDS:
+            np.random.seed(seed)
+            random.seed(seed)
+            expected = original()
+            use(Mirror(seed))
+            pairs.append((expected, copied()))
+    except Unmirrored:
+        return []
+    finally:
+        restore_generators(before)
+    return pairs
 
 
 def copied_functions(arguments: Mapping[str, Any], copier: LiftedCopier) -> dict[str, Any]:
@@ -83,7 +347,7 @@ class PlainCalls:
     def fresh(self, count: int, source: Source) -> list[Any]:
         """Outputs on fresh draws, with the real generator where nothing needs to stand in for it."""
         if self._draws_from_modules:
-            return [self.call(Continue((), (), source)) for _ in range(count)]
+            return [self.call(Continue(source)) for _ in range(count)]
         return [self._outcome(self._mechanism, self._arguments, source.generator) for _ in range(count)]
 
     def check_copy(self) -> None:
@@ -122,31 +386,3 @@ class PlainCalls:
                 return mechanism.call(self._data(), arguments(), rng=rng)
         except Exception as error:
             return Raised(type(error).__name__)
-
-
-_QUICK = frozenset({bool, int, float, str, type(None)})
-
-
-def equal_outputs(got: Any, expected: Any, *, up_to_rounding: bool = False) -> bool:
-    """Whether two outputs are the same output: the same shape, and equal leaves, NaN equal to NaN."""
-    if type(got) is type(expected) is float or type(got) is type(expected) is int:
-        return bool(
-            got == expected or (got != got and expected != expected) or (up_to_rounding and _close(got, expected))
-        )
-    if type(got) is type(expected) is list:
-        kinds = [*map(type, got)]
-        if kinds == [*map(type, expected)] and all(kind in _QUICK for kind in kinds) and got == expected:
-            return True
-    try:
-        got_shape, got_leaves = shape_of(got)
-        expected_shape, expected_leaves = shape_of(expected)
-    except (Exception, Refused) as error:
-        raise CannotLift(f"its outputs cannot be compared: {error}") from error
-    if got_shape != expected_shape:
-        return False
-    pairs = zip(got_leaves, expected_leaves, strict=True)
-    return all(a == b or (a != a and b != b) or (up_to_rounding and _close(a, b)) for a, b in pairs)
-
-
-def _close(a: Any, b: Any) -> bool:
-    return isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)

@@ -2,8 +2,8 @@
 
 A replay of one run of every path proves everything that is the same in all runs of the path: type tests, attributes,
 helper calls. Left over is what depends on the value of a run without passing through a column's operators: identity
-with a value (`(x > 0) is True`), randomness from elsewhere, state kept between calls. These are found in the code
-that the plain function executes, by watching one call of every path.
+with a value (`(x > 0) is True`), randomness from elsewhere, state kept between calls. The first two are found in the
+code that the plain function executes, by watching one call of every path; state by a snapshot before and after.
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ import datetime
 import dis
 import gc
 import os
+import random
+import re
 import sys
+import threading
 import types
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from refutedp.sampling.lifted.columns.column import Column
+from refutedp.sampling.lifted.execution import CannotLift, Refused
 from refutedp.tracing.copier import GENERATORS, instructions, is_internal, is_library, module_of
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
@@ -43,6 +50,14 @@ _FORBIDDEN_NAMES = {
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, np.ndarray)
 _ERROR_HANDLING = frozenset({"errstate", "seterr", "catch_warnings", "simplefilter", "filterwarnings"})
 _SINGLETONS = (None, Ellipsis, NotImplemented)
+_DEPTH, _LONG = 6, 10_000
+"""Levels of attributes and items in a snapshot, and from which length on a list's items are told by identity."""
+_STATELESS = (
+    *(types.ModuleType, types.BuiltinFunctionType, np.ufunc, property, staticmethod, classmethod),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, type(threading.Lock()), type(threading.RLock()), re.Pattern, np.dtype),
+)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), range, np.generic)
 
 
 class Watch:
@@ -199,3 +214,108 @@ def _harmless_identity(before: list[dis.Instruction], names: dict[str, Any]) -> 
     if attribute:
         value = getattr(value, last.argval, True)
     return not isinstance(value, (bool, int, float, str, np.generic))
+
+
+def snapshot(roots: Mapping[str, Any]) -> Any:
+    """A value that compares equal as long as nothing reachable from `roots` has changed."""
+    return {name: _freeze(value, name, _DEPTH, frozenset()) for name, value in roots.items()}
+
+
+def generators_state() -> tuple[Any, ...]:
+    """The states of the global generators, which a lifted run must leave alone."""
+    name, keys, *rest = np.random.get_state()
+    return name, np.asarray(keys, dtype=np.uint32).tobytes(), *rest, random.getstate()
+
+
+def restore_generators(state: tuple[Any, ...]) -> None:
+    """Give the global generators back the state that `generators_state` saw."""
+    name, keys, *rest, python_state = state
+    np.random.set_state((name, np.frombuffer(keys, dtype=np.uint32), *rest))
+    random.setstate(python_state)
+
+
+def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
+    if isinstance(value, Column):
+        return "a column"  # Left behind by a lifted call: unequal to whatever was there before.
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, GENERATORS):
+        raise CannotLift(f"it draws from a generator of its own, in '{name}'")
+    if isinstance(value, Iterator):
+        raise CannotLift(f"it keeps an iterator between calls, in '{name}'")
+    if depth == 0 or id(value) in above or isinstance(value, _STATELESS):
+        return id(value)
+    inside = above | {id(value)}
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return value.shape, list(map(id, value.ravel()))
+        return value.shape, str(value.dtype), zlib.crc32(np.ascontiguousarray(value).view(np.uint8).data)
+    if isinstance(value, (list, tuple)) and len(value) > _LONG:
+        return type(value), list(map(id, value))
+    if isinstance(value, (list, tuple)):
+        return type(value), [_freeze(item, name, depth - 1, inside) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return type(value), sorted(repr(_freeze(item, name, depth - 1, inside)) for item in value)
+    if isinstance(value, dict):
+        return type(value), [
+            (_freeze(key, name, depth - 1, inside), _freeze(item, name, depth - 1, inside))
+            for key, item in value.items()
+        ]
+    if hasattr(value, "cache_info"):
+        return value.cache_info().misses
+    attributes = dict(getattr(value, "__dict__", {}))
+    if isinstance(value, type):
+        inherited = {k: v for base in reversed(value.__mro__[:-1]) for k, v in vars(base).items()}
+        attributes = {k: v for k, v in inherited.items() if not k.startswith("__") and not callable(v)}
+    for cls in type(value).__mro__:
+        for slot in _slots(cls):
+            if hasattr(value, slot):
+                attributes[slot] = getattr(value, slot)
+    items = _items(value, name, looked_into=bool(attributes))
+    frozen = [(key, _freeze(item, name, depth - 1, inside)) for key, item in attributes.items()]
+    return id(value), frozen, _freeze(items, name, depth - 1, inside)
+
+
+def _items(value: Any, name: str, *, looked_into: bool) -> list[Any]:
+    """What pickling would write down of an object besides its attributes: the items of a deque, say.
+
+    An object that can be neither written down nor looked into could remember anything.
+    """
+    if isinstance(value, (type, types.FunctionType, types.MethodType)):
+        return []
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception:
+        if looked_into:
+            return []
+        raise CannotLift(f"it could keep state in '{name}', a {type(value).__name__}, unseen") from None
+    if isinstance(reduced, str):
+        return [reduced]
+    return [list(part) if isinstance(part, Iterator) else part for part in reduced[1:] if part is not None]
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+@contextmanager
+def unchanged(*roots: Mapping[str, Any]) -> Iterator[None]:
+    """Refuses a block that changed the global generators or what the mechanism can reach between calls."""
+    if not set(np.geterr().values()) <= {"ignore", "warn"}:
+        raise CannotLift("NumPy is set to raise or report floating-point errors, which happen run by run")
+    generators, before = generators_state(), list(map(snapshot, roots))
+    try:
+        yield
+    except Refused as error:
+        raise CannotLift(str(error)) from error
+    finally:
+        changed_generators = generators_state() != generators
+        if changed_generators:
+            restore_generators(generators)
+    if changed_generators:
+        raise CannotLift("it draws from a global generator where lifted runs cannot follow")
+    for after, seen in zip(map(snapshot, roots), before, strict=True):
+        changed = next((name for name in after if after[name] != seen[name]), None)
+        if changed is not None:
+            raise CannotLift(f"it keeps state between calls, in '{changed}'")

@@ -21,12 +21,12 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array
 from refutedp.model.records import Event
 from refutedp.sampling.encode import Raised
-from refutedp.sampling.lifted.collect import example
+from refutedp.sampling.lifted.collect import equal_outputs, example
+from refutedp.sampling.lifted.execution import Run
 from refutedp.sampling.lifted.lift import Lift
-from refutedp.sampling.lifted.noise.paired_runs import masks_of
+from refutedp.sampling.lifted.lifted_sampler import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-from refutedp.sampling.lifted.trust.plain_calls import equal_outputs
-from refutedp.sampling.lifted.trust.replay_draws import DrawsOf, Recorded
+from refutedp.sampling.lifted.trust.plain_calls import Recorded, recorded_draws
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
@@ -34,6 +34,8 @@ _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_"
 
 EXTREME = 4
 """Runs with the smallest, and with the largest, values of a draw that the function repeats."""
+MOST_DRAWS, MOST_ELEMENTS = 12, 4
+"""Draws of a run, and elements of a draw, whose extreme values are looked at."""
 
 
 class Told(NamedTuple):
@@ -53,24 +55,20 @@ class Witness:
     """Hands one call of the untouched function the draws of one lifted run."""
 
     def __init__(self, draws: Sequence[Recorded]) -> None:
-        self._draws = list(draws)
+        self.left = list(draws)
+        """Draws that the function has not asked for yet."""
         self._bits = np.random.PCG64(0)
         self._state = self._bits.state
         self.trouble: str | None = None
         self.generator = _Generator(np.random.PCG64(0))
         self.generator.witness = self
 
-    @property
-    def leftover(self) -> int:
-        """How many draws the function did not ask for."""
-        return len(self._draws)
-
     def draw(self, library: str, name: str, *args: Any, **keywords: Any) -> Any:
         """What the function gets for its call: the recorded value, in the form that the library would return."""
         asked = getattr(self._fresh(library), name)(*args, **keywords)
-        if not self._draws:
+        if not self.left:
             self._fail(f"draws {name} once more")
-        record = self._draws.pop(0)
+        record = self.left.pop(0)
         own, _, distribution = record.distribution.rpartition(".")
         if own != library:
             self._fail(f"draws {name} where the lifted run drew {record.distribution}")
@@ -98,10 +96,8 @@ class Witness:
 
     def _told(self, library: str, distribution: str, record: Recorded) -> Any:
         """The recorded call, made by the library."""
-        method = getattr(
-            self._fresh(library),
-            {"randint": "randrange"}.get(distribution, distribution) if library == "random" else distribution,
-        )
+        name = "randrange" if (library, distribution) == ("random", "randint") else distribution
+        method = getattr(self._fresh(library), name)
         if distribution == "choice":
             return method(record.params[0], record.size, p=record.params[1])
         if library == "random" or distribution == "permutation":
@@ -220,33 +216,27 @@ def hear_runs(
     repeated, hits = 0, [0, 0]
     wanted: set[int] = set()
     for side, room in ((0, most), (1, most), (0, 0)):
-        told = told_runs(lifts[side], event, noise, rng, room, wanted, extremes=most if room else 0)
+        told = _told_runs(lifts[side], event, noise, rng, room, wanted)
         wanted = {one.number for one in told if one.hit} - wanted
         for one in told:
             repeated += 1
             hits[side] += one.hit and room > 0
-            trouble = contradicted(one, mechanism, inputs[side], arguments, lifts[side])
+            trouble = _contradicted(one, mechanism, inputs[side], arguments, lifts[side])
             if trouble is not None:
                 return Heard(repeated, (hits[0], hits[1]), trouble)
     return Heard(repeated, (hits[0], hits[1]))
 
 
-def told_runs(
-    lift: Lift,
-    event: Event,
-    noise: SharedNoise,
-    rng: np.random.Generator,
-    most: int,
-    wanted: set[int],
-    extremes: int = 0,
+def _told_runs(
+    lift: Lift, event: Event, noise: SharedNoise, rng: np.random.Generator, most: int, wanted: set[int]
 ) -> list[Told]:
     """Runs of a lift: those wanted by number, the first in the event, the first that are not, and extreme ones."""
     told: list[Told] = []
     room = {True: most, False: most}
-    left = extremes
+    left = most
     numbers = np.array(sorted(wanted), dtype=np.int64)
 
-    def see(ids: Array | None, output: Any, n: int, draws: Callable[[int], list[Recorded]]) -> None:
+    def see(ids: Array | None, output: Any, n: int, draws: Run | list[Recorded]) -> None:
         nonlocal left
         (mask,) = masks_of(output, n, (event,), {})
         inside = np.broadcast_to(np.asarray(mask, dtype=np.bool_), n)
@@ -256,18 +246,33 @@ def told_runs(
             found = np.flatnonzero(inside == hit)[: room[hit]].tolist()
             room[hit] -= len(found)
             chosen.update(dict.fromkeys(found))
-        if isinstance(draws, DrawsOf) and left > 0:
-            extreme = draws.extreme(EXTREME)[:left]
+        if isinstance(draws, Run) and left > 0:
+            extreme = _extreme_runs(draws)[:left]
             left -= len(extreme)
             chosen.update(dict.fromkeys(extreme))
         for index in chosen:
-            told.append(Told(draws(index), example(output, index), bool(inside[index]), int(runs[index])))
+            own = recorded_draws(draws, index) if isinstance(draws, Run) else draws
+            told.append(Told(own, example(output, index), bool(inside[index]), int(runs[index])))
 
     lift.visit(rng, noise.n, see, noise)
     return told
 
 
-def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lift: Lift) -> str | None:
+def _extreme_runs(run: Run) -> list[int]:
+    """Runs with the smallest and the largest values of each draw, so many of either for each of its elements."""
+    found: dict[int, None] = {}
+    for draw in run.draws[:MOST_DRAWS]:
+        values = draw.values()
+        alive = values if draw.epoch == run.epoch else run.shrink(values, draw.epoch)
+        if alive.dtype.kind not in "biuf" or len(alive) != run.n:
+            continue
+        for column in alive.reshape(run.n, -1).T[:MOST_ELEMENTS]:
+            order = np.argsort(column, kind="stable")
+            found.update(dict.fromkeys([*order[:EXTREME].tolist(), *order[-EXTREME:].tolist()]))
+    return list(found)
+
+
+def _contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], lift: Lift) -> str | None:
     """What the function itself does otherwise than a lifted run said; None if nothing.
 
     The last digits of floats may differ: NumPy computes some functions of many numbers otherwise than of one.
@@ -282,8 +287,8 @@ def contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping[
         got = Raised(type(error).__name__)
     if witness.trouble is not None:
         return witness.trouble
-    if witness.leftover:
-        return f"the function itself draws {witness.leftover} numbers less"
+    if witness.left:
+        return f"the function itself draws {len(witness.left)} numbers less"
     if not equal_outputs(got, one.output, up_to_rounding=True):
         return f"a lifted run returned {one.output!r} where the function itself returns {got!r}"
     return None

@@ -1,7 +1,8 @@
 """Python's builtins and `math` on columns, exact run by run; anything unusual goes to the real ones.
 
 A copy of the mechanism sees these under the builtins' own names. The real `max` compares columns by `<` and splits
-the runs at every comparison; this one follows the same rule ("replace when greater") on whole columns.
+the runs at every comparison; this one follows the same rule ("replace when greater") on whole columns. So does
+`sorted`: keys are ranked by column, by one stable argsort, and items gathered by rank: numbers, text, tuples of them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns import arithmetic
-from refutedp.sampling.lifted.columns.lifted_value import Lifted
-from refutedp.sampling.lifted.columns.ordering import sorted_by_column
+from refutedp.sampling.lifted.columns.column import Column
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import Run
 
@@ -56,33 +56,23 @@ def _extreme(name: str, greater: Callable[[Any, Any], Any]) -> Callable[..., Any
         if set(keywords) - {"key"} or len(items) < 2:
             return real(*args, **keywords)
         key = keywords.get("key")
-        if key is None:
-            found = _float_run(items)
-            if found is None:
-                return real(*args)
-            run, numpy = found
-            best = _values(items[0])
-            for item in items[1:]:
-                value = _values(item)
-                best = np.where(greater(value, best), value, best)
-            return Scalar(run, _as_column(run, best), "f", numpy)
-        keys = [key(item) for item in items]
+        keys = items if key is None else [key(item) for item in items]
         found = _float_run(keys)
-        if found is None or any(type(item) is not int for item in items):
-            positions = real(range(len(items)), key=keys.__getitem__)
-            return items[positions]
-        run = found[0]
-        best, where = _values(keys[0]), np.full(run.n, items[0], dtype=np.int64)
+        if found is None or (key is not None and any(type(item) is not int for item in items)):
+            return items[real(range(len(items)), key=keys.__getitem__)]
+        run, numpy = found
+        best, where = _values(keys[0]), np.full(run.n, 0 if key is None else items[0], dtype=np.int64)
         for item, value in zip(items[1:], map(_values, keys[1:]), strict=True):
             better = greater(value, best)
-            best, where = np.where(better, value, best), np.where(better, item, where)
-        return Scalar(run, where, "i", False)
+            best = np.where(better, value, best)
+            where = where if key is None else np.where(better, item, where)
+        return Scalar(run, _as_column(run, best), "f", numpy) if key is None else Scalar(run, where, "i", False)
 
     return extreme
 
 
 def _as_column(run: Run, values: Any) -> Array:
-    return np.broadcast_to(values, (run.n,)) if np.ndim(values) == 0 else values
+    return np.broadcast_to(values, (run.n,))
 
 
 def lifted_sorted(iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
@@ -98,11 +88,11 @@ def lifted_sorted(iterable: Any, *, key: Any = None, reverse: Any = False) -> li
 def lifted_sum(iterable: Any, /, start: Any = 0) -> Any:
     """As `sum`, which since Python 3.12 compensates the rounding of Python floats."""
     items = list(iterable)
-    if not _COMPENSATED or not any(isinstance(item, Lifted) for item in items):
+    if not _COMPENSATED or not any(isinstance(item, Column) for item in items):
         return sum(items, start)
     found = _float_run([*items, float(start)] if type(start) in (int, float) else items)
     if found is None or found[1]:
-        run = next(item.run for item in items if isinstance(item, Lifted))
+        run = next(item.run for item in items if isinstance(item, Column))
         run.refuse("it sums values of several types, which Python 3.12 rounds in its own way")
     run = found[0]
     lists = [_as_column(run, _values(item)).tolist() for item in items]
@@ -126,7 +116,7 @@ def lifted_float(*args: Any) -> Any:
 
 def lifted_type(*args: Any, **keywords: Any) -> Any:
     """As `type`: what a column is in each of its runs."""
-    if len(args) == 1 and not keywords and isinstance(args[0], Lifted):
+    if len(args) == 1 and not keywords and isinstance(args[0], Column):
         return args[0].__class__
     return type(*args, **keywords)
 
@@ -144,23 +134,9 @@ LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
 
 
 _ELEMENTWISE = (
-    *(
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "copysign",
-        "cos",
-        "cosh",
-        "degrees",
-        "erf",
-        "erfc",
-    ),
-    *("exp", "expm1", "fabs", "fmod", "gamma", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow"),
-    *("radians", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "cos", "cosh", "degrees", "erf"),
+    *("erfc", "exp", "expm1", "fabs", "fmod", "gamma", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2"),
+    *("pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh"),
 )
 _TESTS: dict[str, Any] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 
@@ -169,11 +145,8 @@ def lifted_math(name: str) -> Any:
     """`math.<name>` for columns too; a name that is not elementwise is returned as it is."""
     real = getattr(math, name)
     if name in _TESTS:
-
-        def test(x: Any) -> Any:
-            return Scalar(x.run, _TESTS[name](x.values()), "b", False) if isinstance(x, Scalar) else real(x)
-
-        return test
+        test = _TESTS[name]
+        return lambda x: Scalar(x.run, test(x.values()), "b", False) if isinstance(x, Scalar) else real(x)
     if name not in _ELEMENTWISE:
         return real
 
@@ -187,3 +160,84 @@ def lifted_math(name: str) -> Any:
         return Scalar(run, arithmetic.elementwise(run, real, tuple(map(_values, args))), "f", False)
 
     return function
+
+
+# Sorting.
+
+_PLAIN = {float: ("f", False), int: ("i", False), str: ("U", False), np.float64: ("f", True), np.int64: ("i", True)}
+
+
+def sorted_by_column(items: list[Any], keys: list[Any], reverse: bool) -> list[Any] | None:
+    """The items in the order of their keys, run by run; None where columns cannot say it."""
+    run = _run_of(keys)
+    if run is None or len(items) < 2:
+        return None
+    parts = _parts(run, keys)
+    for part in parts or ():
+        if part.dtype.kind == "f" and np.isnan(part).any():
+            # Whether to fall back on comparisons must not depend on what other runs hold.
+            run.refuse("it sorts drawn values among which there is NaN")
+    return None if parts is None else _gathered(run, items, _order(parts, reverse))
+
+
+def _run_of(keys: list[Any]) -> Run | None:
+    for key in keys:
+        for part in key if type(key) is tuple else (key,):
+            if isinstance(part, Scalar):
+                return part.run
+    return None
+
+
+def _parts(run: Run, keys: list[Any]) -> list[Array] | None:
+    """The keys as tables of a row for each run, first part first; None for keys of mixed kinds."""
+    if type(keys[0]) is not tuple:
+        keys = [(key,) for key in keys]
+    if any(type(key) is not tuple or len(key) != len(keys[0]) for key in keys):
+        return None
+    tables = [_table(run, [key[part] for key in keys]) for part in range(len(keys[0]))]
+    return None if any(table is None for table in tables) else tables  # type: ignore[return-value]
+
+
+def _table(run: Run, values: list[Any]) -> Array | None:
+    """Values of one kind, side by side for each run."""
+    kinds = {_kind(value) for value in values}
+    if len(kinds) != 1 or None in kinds:
+        return None
+    columns = [value.values() if isinstance(value, Scalar) else np.asarray(value) for value in values]
+    return np.stack([np.broadcast_to(column, (run.n,)) for column in columns], axis=1)
+
+
+def _kind(value: Any) -> tuple[str, bool] | None:
+    """The kind of a value and whether NumPy made it; None for what is not a plain number or text."""
+    if isinstance(value, Scalar):
+        return value.kind, value.numpy
+    if type(value) is int and not -(2**62) < value < 2**62:
+        return None
+    return _PLAIN.get(type(value))
+
+
+def _order(parts: list[Array], reverse: bool) -> Array:
+    """For each run, the positions of the items in order: stable, in reverse too, as Python's sort is."""
+    n, count = parts[0].shape
+    order = np.broadcast_to(np.arange(count), (n, count))
+    if reverse:
+        order = order[:, ::-1]
+    for part in reversed(parts):
+        ranked = np.argsort(np.take_along_axis(part, order, 1), axis=1, kind="stable")
+        order = np.take_along_axis(order, ranked, 1)
+    return order[:, ::-1] if reverse else order
+
+
+def _gathered(run: Run, items: list[Any], order: Array) -> list[Any] | None:
+    """The items by position, run by run."""
+    if type(items[0]) is tuple:
+        if any(type(item) is not tuple or len(item) != len(items[0]) for item in items):
+            return None
+        fields = [_gathered(run, [item[i] for item in items], order) for i in range(len(items[0]))]
+        return None if any(field is None for field in fields) else list(zip(*fields, strict=True))
+    table = _table(run, items)
+    if table is None:
+        return None
+    kind, numpy = _kind(items[0])  # type: ignore[misc]
+    table = np.take_along_axis(table, order, 1)
+    return [Scalar(run, np.ascontiguousarray(table[:, i]), kind, numpy) for i in range(len(items))]
