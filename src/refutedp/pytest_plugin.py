@@ -15,8 +15,8 @@ from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocat
 
 from refutedp.api.assert_private import PrivacyViolation, assert_private
 from refutedp.api.check import CheckKeywords
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Verdict
+from refutedp.detector.verdict import p_value_text
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.mechanism import short_path
 from refutedp.report.text import own_bound

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from refutedp import ADD_REMOVE, ONE_DIFFERS, AddRemove, Verdict, check, sweep
-from refutedp.detector.notes import p_value_text
+from refutedp.detector.verdict import p_value_text
 from refutedp.mechanisms import histogram, histogram_wrong_scale
 
 SMALL = {"search_runs": 2000, "confirm_runs": 20_000, "adjacency": ONE_DIFFERS, "lengths": (3,)}

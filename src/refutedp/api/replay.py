@@ -15,12 +15,11 @@ from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
-from refutedp.detector.notes import distrust_note
 from refutedp.detector.plan import planned
 from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep
-from refutedp.detector.verdict import detectable, verdict_of
+from refutedp.detector.verdict import detectable, distrust_note, verdict_of
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError

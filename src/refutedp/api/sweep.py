@@ -10,10 +10,10 @@ from refutedp.api.check import reporting
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import judge
 from refutedp.detector.cross_examine import Contradicted, cross_examine
-from refutedp.detector.notes import distrust_note
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Point, Sweep
+from refutedp.detector.verdict import distrust_note
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import PureDP

@@ -16,8 +16,8 @@ from refutedp.api.progress import Bar, ProgressLines
 from refutedp.api.saved.files import require_writable
 from refutedp.api.saved.to_json import dumps
 from refutedp.cli import INTERRUPTED
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.detector.verdict import p_value_text
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.settings import Progress
 

@@ -52,13 +52,6 @@ def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit:
     return sum(speeds) / len(speeds), runs
 
 
-def limit_of(samplers: Sequence[Sampler], settings: Settings) -> float:
-    """The seconds that a check may take: what the user says, or a minute where every run is a call."""
-    if settings.time_limit is not None:
-        return settings.time_limit
-    return USUAL_LIMIT if all(sampler.costs_calls for sampler in samplers) else math.inf
-
-
 def fit(
     settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0, outside: int = 0
 ) -> tuple[Settings, str]:

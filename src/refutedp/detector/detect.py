@@ -10,23 +10,24 @@ from functools import partial
 
 import numpy as np
 
-from refutedp.detector.budget import fit, limit_of, seconds_per_run
+from refutedp.detector.budget import USUAL_LIMIT, fit, seconds_per_run
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
-from refutedp.detector.notes import (
-    distrust_note,
-    float_leak_note,
-    other_adjacency_note,
-    other_epsilon_note,
-    outside_note,
-)
 from refutedp.detector.plan import aim
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Result, Verdict
-from refutedp.detector.sprint import SHARE, Sprint, for_a_try, sprints
-from refutedp.detector.verdict import detectable, verdict_of
+from refutedp.detector.sprint import SHARE, Sprint, for_a_try
+from refutedp.detector.verdict import (
+    detectable,
+    distrust_note,
+    float_leak_note,
+    other_adjacency_note,
+    other_epsilon_note,
+    outside_note,
+    verdict_of,
+)
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import ApproxDP, Claim, PureDP
@@ -133,7 +134,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         origin=origin_of(described.function),
     )
     left = 1.0
-    if sprints(prepared, settings):
+    if prepared.costs_calls and settings.stop == "early" and settings.method != "fisher":
         result, left = _sprinted(result, prepared, request, report), 1 - SHARE
         if result.verdict is Verdict.VIOLATION:
             return result
@@ -195,7 +196,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
 def _sprinted(result: Result, prepared: Prepared, request: Request, report: Callable[[Progress], None]) -> Result:
     """The result of a sprint: a violation, or what it took."""
     claim, settings = request.claim, result.settings
-    limit = SPRINT_PART * limit_of(prepared.samplers, settings)
+    limit = SPRINT_PART * (USUAL_LIMIT if settings.time_limit is None else settings.time_limit)
     scorer = claim_test(claim).scorer(settings.search_runs)
     quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
     confirm_runs = 0
@@ -278,11 +279,11 @@ def _float_leak(
 
 def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> Settings:
     """As many runs as the time limit allows, and a note of what they could not see."""
-    limit = limit_of(prepared.samplers, settings)
-    if limit == math.inf:
+    limit = settings.time_limit
+    if limit == math.inf or (limit is None and not prepared.costs_calls):
         return settings
     seconds, runs = prepared.seconds_per_call, 0
-    if not all(sampler.costs_calls for sampler in prepared.samplers):
+    if limit is not None and not prepared.costs_calls:
         seconds, runs = seconds_per_run(prepared.samplers, settings, limit)
     epsilon = float(getattr(claim, "epsilon", 1.0))
     outside = sum(bool(one.pair.outside) for one in prepared.samplers)

@@ -88,6 +88,11 @@ class Prepared:
         return self._calls + sum(source.calls for source in self._sources)
 
     @property
+    def costs_calls(self) -> bool:
+        """Whether every run of every pair is a call of the mechanism."""
+        return all(sampler.costs_calls for sampler in self.samplers)
+
+    @property
     def seconds_per_call(self) -> float:
         """What a call took in the trials of all pairs but the slowest, which may have loaded a library."""
         usual = sorted(self._took)[:-1] or self._took

@@ -41,12 +41,6 @@ _NEARLY = 1.5
 _RUNS_PER_SCORE = 60.0
 
 
-def sprints(prepared: Prepared, settings: Settings) -> bool:
-    """Whether there is a sprint: where runs are calls, and the test may stop early."""
-    calls = all(sampler.costs_calls for sampler in prepared.samplers)
-    return calls and settings.stop == "early" and settings.method != "fisher"
-
-
 def most_runs(pairs: int) -> int:
     """The most search runs of a sprint of so many pairs, on both sides together."""
     return sum(2 * runs * math.ceil(part * pairs) for runs, part in STEPS)

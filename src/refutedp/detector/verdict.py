@@ -1,14 +1,21 @@
-"""From evidence to a verdict."""
+"""From evidence to a verdict, and the sentences that stand beside it."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from refutedp.detector.result import Verdict
 from refutedp.hypothesis.claim_test import claim_test
+from refutedp.inputs.source import NEGATIVE
+from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.claims import Claim
+from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence
 from refutedp.model.settings import Settings
+
+if TYPE_CHECKING:
+    from refutedp.detector.cross_examine import Contradicted
 
 _HINT = 0.05
 """A p-value up to this is told as inconclusive: a hint that more runs may confirm."""
@@ -28,3 +35,71 @@ def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
     if evidence.estimates is not None:
         return math.inf
     return claim_test(claim).detectable(evidence.counts, settings.significance)
+
+
+def outside_note(evidence: Evidence, besides: Evidence | None, suspected: str) -> str:
+    """What there is to say about inputs beyond those that the user gave, where there is a violation; or nothing.
+
+    `besides` is evidence that convicts on such inputs, too, and `suspected` names one that was not tested.
+    """
+    outside = evidence.pair.outside
+    if outside:
+        remedy = "give answers that can with inputs=" if outside == NEGATIVE else "use odd=False"
+        return f"Only inputs beyond those you gave show it: {outside}. If they cannot occur, {remedy}."
+    if besides is not None:
+        told = p_value_text(besides.log_p_value)
+        return f"Inputs beyond those you gave break it too: {besides.pair.outside} (p-value {told})."
+    if suspected:
+        return f"Inputs beyond those you gave seem to break it too: {suspected}. That was not tested."
+    return ""
+
+
+def distrust_note(trouble: Contradicted) -> str:
+    """The note on a lift that the function itself contradicts."""
+    return (
+        f"Lifted runs of this function were wrong: {trouble}. So every run was a call of the function itself. "
+        "Please report the function: this is a bug in RefuteDP, not in it."
+    )
+
+
+def other_adjacency_note(verdict: Verdict) -> str:
+    """What a small check under the other adjacency says, where the user stated none."""
+    told = {
+        Verdict.VIOLATION: f"{ONE_DIFFERS}, the claim breaks too",
+        Verdict.NOT_FOUND: f"{ONE_DIFFERS}, no violation was found; if that is meant, say adjacency=ONE_DIFFERS",
+        Verdict.INCONCLUSIVE: f"{ONE_DIFFERS}, a small check could not tell; try adjacency=ONE_DIFFERS",
+    }[verdict]
+    return f"You did not say which inputs are neighbours, so {ALL_DIFFER}. Where {told}."
+
+
+def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
+    """What a small check at another ε found, which the user did not ask about."""
+    return (
+        f"At another ε it breaks: a small check of {claim} found {evidence.event.words()} on "
+        f"{one_line(evidence.pair.d1)} against {one_line(evidence.pair.d2)}, a real ε of at least "
+        f"{evidence.epsilon_lower_bound:.3g}. Check that claim for the whole counterexample."
+    )
+
+
+def p_value_text(log_p: float) -> str:
+    """A p-value from its logarithm, readable however small.
+
+    >>> p_value_text(-2000.0)
+    '2.6e-869'
+    """
+    if log_p > -11:
+        return f"{math.exp(log_p):.3g}"
+    exponent = math.floor(log_p / math.log(10))
+    digits = f"{math.exp(log_p - exponent * math.log(10)):.1f}"
+    return f"1.0e{exponent + 1}" if digits == "10.0" else f"{digits}e{exponent}"
+
+
+def float_leak_note(evidence: Evidence) -> str:
+    """One sentence on a leak through the last digits of floats."""
+    counts, pair = evidence.counts, evidence.pair
+    return (
+        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
+        f"on {one_line(pair.d1)} and {counts.y / max(counts.n_y, 1):.2%} on {one_line(pair.d2)} "
+        f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
+        'round the output to a grid, or let it decide with float_leaks="convict".'
+    )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Result, Verdict
+from refutedp.detector.verdict import p_value_text
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests.ratio import clopper_pearson

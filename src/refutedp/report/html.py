@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirmations import confirmation_of
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, Pair

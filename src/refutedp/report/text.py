@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from refutedp.detector.confirmations import confirmation_of
-from refutedp.detector.notes import p_value_text
 from refutedp.detector.result import Result, Sweep, Verdict
+from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair

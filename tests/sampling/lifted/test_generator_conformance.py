@@ -17,6 +17,7 @@ from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import NOTHING, Deferred, Refused, Run
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedStage
 from refutedp.sampling.lifted.trust.plain_calls import Continue
+from refutedp.tracing.copier import Stage
 from refutedp.tracing.distributions import Source
 
 SIZES = ("None", "2", "(2,)", "(2, 3)", "()", "[2]", "np.int64(2)", "0", "2.0", "-1", "'2'")
