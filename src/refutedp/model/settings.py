@@ -108,8 +108,8 @@ def _seconds(name: str, value: Any) -> Any:
             seconds = float(number) * unit
         except ValueError:
             seconds = None
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < float("inf"):
-        raise UsageError(f"{name}={value!r} must be a positive number of seconds, such as 60, or a time, such as 5m")
+    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:
+        raise UsageError(f"{name}={value!r} must be a positive number of seconds, such as 60, or 5m, or inf")
     return seconds
 
 
@@ -199,9 +199,10 @@ class Settings:
     epsilon_name: str | None = _setting(None, "The parameter that takes epsilon; epsilon or eps unless given.")
     time_limit: float | None = _setting(
         None,
-        "Seconds to fit the runs into: the speed of the mechanism is measured, and the budgets shrink.",
+        "Seconds to fit the runs into: the speed is measured, and the budgets shrink. Unless given, a minute where "
+        "every run is a call; inf for the whole budget.",
         _seconds,
-        Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h."),
+        Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h; inf for the whole budget."),
     )
     progress: Callable[[Progress], None] | bool | None = _setting(
         None,
