@@ -90,8 +90,10 @@ class Ledger:
         self._states = [np.random.default_rng(one).bit_generator.state for one in seeds]
         self._rng = np.random.default_rng(0)
         self._globals = [global_state(one) for one in seeds] if mechanism.rng is None else []
-        self._usual: list[Release] = []
+        self._usual = np.empty((len(self._states), 0))
         """Runs on all draws of the input that released the most numbers so far."""
+        self._scales: dict[int, NDArray[np.float64]] = {}
+        """How many times the noise of so many runs the usual noise of each number is, as far as it is known."""
         self._repeats: bool | None = None
         """Whether the mechanism does the same again on the same draws; None before it was tried."""
         self.calls = 0
@@ -119,18 +121,24 @@ class Ledger:
         for so_many, part in GLANCES:
             for side, made in zip(sides, runs, strict=True):
                 made += [self._run(*side, number) for number in range(len(made), so_many)]
-            loss = compare(runs[0][:so_many], runs[1])
-            if loss.size <= part * beyond:
-                break
-            released = len(runs[0][0].numbers)
-            if released > (len(self._usual[0].numbers) if self._usual else 0):
+            loss = compare(runs[0][:so_many], runs[1], self._scales.get(so_many))
+            if loss.size > part * beyond and len(runs[0][0].numbers) > self._usual.shape[1]:
                 runs[0].extend(self._run(*sides[0], number) for number in range(so_many, len(self._states)))
-                self._usual = runs[0]
-            if released:
-                loss = compare(runs[0][:so_many], runs[1], self._usual)
-                if loss.size <= beyond:
-                    break
+                self._learn(runs[0])
+                loss = compare(runs[0][:so_many], runs[1], self._scales.get(so_many))
+            known = len(runs[0][0].numbers) <= self._usual.shape[1] and bool(runs[0][0].numbers)
+            if loss.size <= (1.0 if known else part) * beyond:
+                break
         return loss
+
+    def _learn(self, runs: Sequence[Release]) -> None:
+        """How much noise the draws make, if all these runs released equally many numbers."""
+        if len({len(one.numbers) for one in runs}) == 1:
+            self._usual = np.array([one.numbers for one in runs])
+            whole = _deviation(self._usual)
+            for rows, _ in GLANCES[:-1]:
+                few = _deviation(self._usual[:rows])
+                self._scales[rows] = np.minimum(whole, MOST_SCALED * few) / np.maximum(few, 1e-300)
 
     def usual(self, pairs: Iterable[Pair]) -> float:
         """The largest loss of these pairs; others may not take much longer than they do."""
@@ -225,11 +233,10 @@ def _names(structure: Structure, name: str) -> Iterator[str]:
                 yield from _names(part, f"{name}[{place}]")
 
 
-def compare(first: Sequence[Release], second: Sequence[Release], usual: Sequence[Release] = ()) -> Loss:
+def compare(first: Sequence[Release], second: Sequence[Release], scales: NDArray[np.float64] | None = None) -> Loss:
     """What the runs of two inputs cost, run k of both on the same draws.
 
-    `usual` are runs of another input on these and more draws, which tell how much less or more noise these few draws
-    make than draws usually do.
+    `scales` say how many times the noise that these few draws make their usual noise is, number by number.
     """
     if all(one == other for one, other in zip(first, second, strict=True)):
         return Loss(0.0, "nothing moved")
@@ -246,15 +253,13 @@ def compare(first: Sequence[Release], second: Sequence[Release], usual: Sequence
     if not size or len(rows) < 2:
         return answer
     values = np.array([one.numbers for one, _ in rows])
-    moved = np.abs(values - np.array([other.numbers for _, other in rows])).mean(axis=0)
+    moved = np.add.reduce(np.abs(values - np.array([other.numbers for _, other in rows]))) / len(rows)
     noise = _deviation(values)
-    others = [one.numbers[:size] for one in usual]
-    if len(rows) == len(first) < len(others) and all(len(numbers) == size for numbers in others):
-        few, all_of_them = _deviation(np.array(others[: len(rows)])), _deviation(np.array(others))
-        noise *= np.minimum(all_of_them, MOST_SCALED * few) / np.maximum(few, 1e-300)
+    if scales is not None and len(rows) == len(first) and size <= len(scales):
+        noise *= scales[:size]
     if size > 1:
         # Of many numbers, some seem to have little noise by chance.
-        noise = np.where(noise > 0, np.maximum(noise, 0.7 * np.median(noise)), 0.0)
+        noise = np.where(noise > 0, np.maximum(noise, 0.7 * np.sort(noise)[size // 2]), 0.0)
     beyond_rounding = moved > 1e-9 * np.abs(values).max(axis=0)
     costs = np.where(beyond_rounding, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
     total = min(float(costs.sum()), WHOLE)
@@ -269,8 +274,8 @@ def compare(first: Sequence[Release], second: Sequence[Release], usual: Sequence
 def _deviation(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean absolute deviation of each column; deviations from an average of few are too small."""
     rows = len(values)
-    deviation: NDArray[np.float64] = np.abs(values - values.mean(axis=0)).mean(axis=0) * math.sqrt(rows / (rows - 1))
-    return deviation
+    from_average = np.abs(values - np.add.reduce(values) / rows)
+    return np.asarray(np.add.reduce(from_average) / math.sqrt(rows * (rows - 1)))
 
 
 def compare_averages(first: list[Release], second: list[Release]) -> Loss:
