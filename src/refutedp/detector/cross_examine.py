@@ -98,8 +98,7 @@ def _calls(evidence: Evidence, claim: Claim, settings: Settings) -> int:
     A hit is on d1 with probability at most q = e^ε / (1 + e^ε) under the claim, so that h hits there and none on d2
     have a p-value of q^h.
     """
-    epsilon = float(getattr(claim, "epsilon", 1.0))
-    hits = _SLACK * math.log(4 / settings.significance) / math.log1p(math.exp(-epsilon))
+    hits = _SLACK * math.log(4 / settings.significance) / math.log1p(math.exp(-claim.rough_epsilon))
     needed = math.ceil(hits / max(evidence.rates[0], 1e-9))
     return needed if CALLS < needed <= MOST_CALLS else CALLS
 

@@ -285,10 +285,9 @@ def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: 
     seconds, runs = prepared.seconds_per_call, 0
     if limit is not None and not prepared.costs_calls:
         seconds, runs = seconds_per_run(prepared.samplers, settings, limit)
-    epsilon = float(getattr(claim, "epsilon", 1.0))
     outside = sum(bool(one.pair.outside) for one in prepared.samplers)
     spent = time.monotonic() - started
-    plan, note = fit(settings, epsilon, len(prepared.samplers), seconds, spent, outside)
+    plan, note = fit(settings, claim.rough_epsilon, len(prepared.samplers), seconds, spent, outside)
     prepared.notes += [note] if note else []
     prepared.add_calls(runs)
     prepared.settings = plan

@@ -112,7 +112,7 @@ class Prepared:
             self.mechanism,
             request.adjacency,
             datasets,
-            allowed=float(getattr(request.claim, "epsilon", 1.0)),
+            allowed=request.claim.rough_epsilon,
             lengths=self.settings.lengths,
             seed=self.settings.seed,
             calls=max(self.settings.search_runs // part, least),

@@ -87,6 +87,11 @@ class Claim(ABC):
         return None
 
     @property
+    def rough_epsilon(self) -> float:
+        """About how much a pair may cost, for plans: the claim's own epsilon, or 1 where it has none."""
+        return float(getattr(self, "epsilon", 1.0))
+
+    @property
     def at_delta(self) -> float:
         """The delta at which epsilon is certified: the claim's own, if it has one."""
         return 1e-5
