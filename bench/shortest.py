@@ -2,8 +2,8 @@
 
 `python -m bench.shortest [NAME ...]`: for each bug of `tests/battery` that is found (quick ones unless named), the
 number of queries or records of the printed pair, and the fewest of any pair of up to four with small values,
-constants of the code and the witness's values that costs twice what the claim allows, by the ledger. Prints "longer" where the
-printed pair has over one more.
+constants of the code and the witness's values that costs twice what the claim allows, by the ledger. Prints "longer"
+where the printed pair has over one more.
 """
 
 from __future__ import annotations
