@@ -84,7 +84,7 @@ def cut_by_a_warning(queries, rng):
 def sign_by_the_number_of_calls(queries, rng):
     CALLS.append(1)
     # As good as random on plain calls, of which there are thousands, and always the same on a few lifted ones.
-    return (queries[0] > 1) == (len(CALLS) < 300 or len(CALLS) % 2 == 0), rng.random()
+    return (queries[0] > 1) == (len(CALLS) < 120 or len(CALLS) % 2 == 0), rng.random()
 
 
 def join_none(monkeypatch):

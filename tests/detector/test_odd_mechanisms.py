@@ -24,6 +24,7 @@ from refutedp import (
     check,
     load,
 )
+from refutedp.detector.sprint import most_runs
 from refutedp.model.settings import SETTINGS
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
@@ -113,7 +114,9 @@ def test_search_runs_are_what_every_description_says():
         return queries[0] + rng.laplace(scale=1 / epsilon)
 
     # Per side: pilot and main round are one unit of `search_runs`; the two rounds on top are one and two more.
-    assert check(plain, epsilon=1.0, lift=False, **ONE).effort.search_runs == 2 * (1 + 1 + 2) * SMALL["search_runs"]
+    rounds = 2 * (1 + 1 + 2) * SMALL["search_runs"]
+    assert check(plain, epsilon=1.0, stop="fixed", lift=False, **ONE).effort.search_runs == rounds
+    assert check(plain, epsilon=1.0, lift=False, **ONE).effort.search_runs == rounds + most_runs(1)
     _, setting = SETTINGS["search_runs"]
     assert "come on top" in setting.meaning
 

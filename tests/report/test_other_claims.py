@@ -46,14 +46,15 @@ def test_reports_and_plots_show_the_certified_region(result, tmp_path):
 
 
 def test_the_claims_numbers_reach_the_mechanism():
-    seen = {}
+    seen = []
 
     def takes_all(queries, epsilon, delta, rng):
-        seen.update(epsilon=epsilon, delta=delta)
+        seen.append((epsilon, delta))
         return queries[0] + rng.normal(scale=5.0)
 
     check(takes_all, ApproxDP(1.0, 1e-3), lift=False, **{**SMALL, "search_runs": 100, "confirm_runs": 100})
-    assert seen == {"epsilon": 1.0, "delta": 1e-3}
+    # A few calls at the end look at other values of ε.
+    assert seen[0] == (1.0, 1e-3) and {delta for _, delta in seen} == {1e-3}
 
 
 def seldom_tells(queries, rng):

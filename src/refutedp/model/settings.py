@@ -137,7 +137,8 @@ class Settings:
 
     search_runs: int = _setting(
         100_000,
-        "Search runs per pair and side in the main round; a pilot and further rounds of the best come on top.",
+        "Search runs per pair and side; further rounds of the best pairs and, where every run is a call, a sprint come on "
+        "top.",
         _whole(100, "fewer cannot choose an event"),
     )
     confirm_runs: int = _setting(
