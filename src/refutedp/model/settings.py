@@ -137,8 +137,8 @@ class Settings:
 
     search_runs: int = _setting(
         100_000,
-        "Search runs per pair and side; further rounds of the best pairs and, where every run is a call, a sprint come on "
-        "top.",
+        "Search runs per pair and side; further rounds of the best pairs and, where every run is a call, a sprint "
+        "come on top.",
         _whole(100, "fewer cannot choose an event"),
     )
     confirm_runs: int = _setting(
