@@ -209,6 +209,7 @@ def _sprinted(result: Result, prepared: Prepared, request: Request, report: Call
                 result,
                 verdict=tried.verdict,
                 evidence=tried.evidence,
+                detectable_epsilon=detectable(tried.evidence, claim, for_a_try(settings)),
                 effort=Effort(len(prepared.samplers), quick.events, quick.runs, confirm_runs, other),
                 notes=(*prepared.notes, *request.notes),
                 make_profile=partial(profile_runs, tried.sampler, tried.evidence.candidate, settings),
