@@ -50,7 +50,7 @@ def main(seeds: int = 3, first: int = 0) -> None:
                 for seed in range(first, first + seeds)
             ]
             bounds = [result.evidence.epsilon_lower_bound for result in results]
-            star = "*" if results[0].evidence.weighted else " "
+            star = "*" if results[0].evidence.estimates is not None else " "
             print(
                 f"{built_in.name:<28}{epsilon:>5}  {results[0].verdict.value:<13}{bounds[0]:>7.3f}{star}"
                 f"{min(bounds):>8.3f}{statistics.mean(bounds):>8.3f}{wanted:>8}  {results[0].evidence.event.words()}",

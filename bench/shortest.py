@@ -33,7 +33,9 @@ def candidates(case: Case, length: int, found: Any) -> Iterator[tuple[Any, Any]]
     adjacency = case.kwargs.get("adjacency", ALL_DIFFER)
     mined = mine(case.bug)
     if isinstance(adjacency, AddRemove | Replace):
-        domain, _ = domain_of(adjacency, datasets_of(adjacency, case.kwargs.get("inputs"), 0)) or (None, [])
+        inputs = case.kwargs.get("inputs")
+        datasets = [] if inputs is None else datasets_of(adjacency, inputs, 0)
+        domain, _ = domain_of(adjacency, datasets) or (None, [])
         if domain is None:
             return
         records = {repr(one): one for one in (*domain.known, *_records(case.witness), *_records(found))}

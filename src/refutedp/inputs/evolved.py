@@ -25,7 +25,7 @@ BETTER, MORE = 1.4, 1.5
 """How many times what pairs cost so far, and what the claim allows, a new one must cost to be worth runs."""
 PARENTS, CHILDREN, GENERATIONS = 8, 32, 8
 MOST_PROPOSED = 3
-KEEPS, CLEARLY = 0.8, 2.5
+KEEPS, CLEARLY = 0.8, 1.5
 """The part of the cost that a shorter pair must keep, or how many times what it takes to be better."""
 IN_VAIN, WARY = 16, 1.5
 """So many pairs that come near in vain, with as many calls each, and the next ones have to seem better by so much."""
