@@ -40,6 +40,8 @@ CALLS_FOR_NOTHING = 1_000
 RAISED = "raised"
 UNSEEN = 16
 """Runs of either input where draws cannot be repeated, so that only averages can be compared."""
+LEARNED = 64
+"""Runs by which the usual noise is learned: once, and again where more numbers are released."""
 MOST_SCALED = 4.0
 """How many times the noise that a few draws show their usual noise may be."""
 WHOLE = 20.0
@@ -86,7 +88,7 @@ class Ledger:
 
     def __init__(self, mechanism: Mechanism, seed: int) -> None:
         self._mechanism = mechanism
-        seeds = [child(seed, LEDGER_STREAM, number) for number in range(GLANCES[-1][0])]
+        seeds = [child(seed, LEDGER_STREAM, number) for number in range(LEARNED)]
         self._states = [np.random.default_rng(one).bit_generator.state for one in seeds]
         self._rng = np.random.default_rng(0)
         self._globals = [global_state(one) for one in seeds] if mechanism.rng is None else []
@@ -136,7 +138,7 @@ class Ledger:
         if len({len(one.numbers) for one in runs}) == 1:
             self._usual = np.array([one.numbers for one in runs])
             whole = _deviation(self._usual)
-            for rows, _ in GLANCES[:-1]:
+            for rows, _ in GLANCES:
                 few = _deviation(self._usual[:rows])
                 self._scales[rows] = np.minimum(whole, MOST_SCALED * few) / np.maximum(few, 1e-300)
 
