@@ -174,7 +174,7 @@ def record_drafts(
         for record in (crowd[0], crowd[-1]) if crowd else ():
             yield RecordDraft(domain, crowd, record, 0, "another order", turned=True)
     for record, reason in others:
-        for crowd in ((known[0],), (known[0],) * 5, (record,), (record,) * 3):
+        for crowd in ((known[0],), (known[0],) * 5, (known[0], known[-1]), (record,), (record,) * 3):
             yield from drafts(crowd, known[-1] if crowd[0] is record else record, reason)
 
 
