@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refutedp.model.mechanism import describe
-from refutedp.tracing.ledger import WHOLE, Ledger
+from refutedp.tracing.ledger import WHOLE, Ledger, told
 
 
 def loss(function, d1, d2, seed=0, **arguments):
@@ -101,3 +101,8 @@ def test_few_calls_are_made_where_nothing_is_to_be_expected():
         few = ledger.calls
         ledger.loss([1], [100], {}, beyond=1.0)
         assert few < 10 < ledger.calls - few
+
+
+def test_the_order_of_keys_is_no_answer():
+    assert told({"a": 1, "b": 2.5}) == told({"b": 2.5, "a": 1})
+    assert told({"a": 1, "b": 2.5}) != told({"a": 2.5, "b": 1})

@@ -216,7 +216,9 @@ def _structure(value: Any, numbers: list[float]) -> Structure:
         found = [float(number) for number in _NUMBER.findall(value)]
         return "str", [_structure(number, numbers) for number in found], _NUMBER.sub("#", value)
     if isinstance(value, Mapping):
-        return "dict", [(repr(key), _structure(item, numbers)) for key, item in value.items()]
+        # Two mappings with equal items are equal, in whatever order these came in.
+        items = sorted(((repr(key), item) for key, item in value.items()), key=lambda one: one[0])
+        return "dict", [(key, _structure(item, numbers)) for key, item in items]
     return type(value).__name__, repr(value)
 
 
