@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -301,6 +302,12 @@ def _signs(n: int, *, one: bool) -> Iterator[tuple[int, ...]]:
 
 def _plain(value: float) -> float:
     return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(f"{value:.12g}")
+
+
+def in_turns(*sources: Iterator[Draft]) -> Iterator[Draft]:
+    """One of each in turn, as long as there are any."""
+    for row in zip_longest(*sources):
+        yield from (draft for draft in row if draft is not None)
 
 
 def is_number(value: Any) -> bool:

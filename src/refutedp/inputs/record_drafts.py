@@ -18,6 +18,7 @@ from refutedp.inputs.drafts import (
     Draft,
     Mined,
     Rng,
+    in_turns,
     is_number,
     other_value,
     pieces,
@@ -146,11 +147,12 @@ def record_drafts(
     bare = isinstance(domain.adjacency, AddRemove)
     own = [(tuple(base), "your data") for base in bases if bare or len(base)]
     ends = _ends(known)
-    crowds = [((known[0],) * n, "many records") for n in lengths]
-    crowds += [(tuple(known[i % len(known)] for i in range(n)), "many records") for n in lengths if len(known) > 1]
+    crowds = [((known[0],) * lengths[0], "many records")]
     for low, high in ends:
         crowds += [((low,) * k + (high,) * k, "distant records") for k in (1, 3, 5)]
         crowds += [((low, high) * k, "distant records in turns") for k in (2, 4)]
+    crowds += [((known[0],) * n, "many records") for n in lengths[1:]]
+    crowds += [(tuple(known[i % len(known)] for i in range(n)), "many records") for n in lengths if len(known) > 1]
     # A word may matter only beside a large number.
     largest = {repr(high): high for _, high in ends if repr(high) != repr(known[0])}
     others = [other for record in (known[0], *largest.values()) for other in _other_records(record, known, mined)]
@@ -161,21 +163,33 @@ def record_drafts(
         for place in dict.fromkeys(domain.placed(n, len(crowd)) for n in (len(crowd), 0, len(crowd) // 2)):
             yield RecordDraft(domain, crowd, record, place, reason)
 
-    for n in range(1, SCANNED):
-        yield RecordDraft(domain, (known[0],) * n, known[0 if bare else -1], 0, "many records")
-    for crowd, crowd_reason in own or crowds[:1]:
-        for record, reason in news:
-            yield from drafts(crowd, record, reason or crowd_reason)
-    for crowd, crowd_reason in crowds:
-        for record, reason in news[: 4 + len(extremes)]:
-            yield from drafts(crowd, record, reason or crowd_reason)
-    halves = [(low,) * k + (high,) * k for low, high in ends or pairwise(known) for k in (3, 6)]
-    for crowd in (*(tuple(base) for base in bases if bare or len(base)), *halves):
-        for record in (crowd[0], crowd[-1]) if crowd else ():
-            yield RecordDraft(domain, crowd, record, 0, "another order", turned=True)
-    for record, reason in others:
-        for crowd in ((known[0],), (known[0],) * 5, (known[0], known[-1]), (record,), (record,) * 3):
-            yield from drafts(crowd, known[-1] if crowd[0] is record else record, reason)
+    def scanned() -> Iterator[Draft]:
+        for n in range(1, SCANNED):
+            yield RecordDraft(domain, (known[0],) * n, known[0 if bare else -1], 0, "many records")
+
+    def among_own() -> Iterator[Draft]:
+        for crowd, crowd_reason in own or crowds[:1]:
+            for record, reason in news:
+                yield from drafts(crowd, record, reason or crowd_reason)
+
+    def among_crowds() -> Iterator[Draft]:
+        for crowd, crowd_reason in crowds:
+            for record, reason in news[: 4 + len(extremes)]:
+                yield from drafts(crowd, record, reason or crowd_reason)
+
+    def turned() -> Iterator[Draft]:
+        halves = [(low,) * k + (high,) * k for low, high in ends or pairwise(known) for k in (3, 6)]
+        for crowd in (*(tuple(base) for base in bases if bare or len(base)), *halves):
+            for record in (crowd[0], crowd[-1]) if crowd else ():
+                yield RecordDraft(domain, crowd, record, 0, "another order", turned=True)
+
+    def among_few() -> Iterator[Draft]:
+        for record, reason in others:
+            for crowd in ((known[0],), (known[0],) * 5, (known[0], known[-1]), (record,), (record,) * 3):
+                yield from drafts(crowd, known[-1] if crowd[0] is record else record, reason)
+
+    # In turns, for there may be calls for a part of them only.
+    return in_turns(scanned(), among_own(), among_crowds(), turned(), among_few())
 
 
 def _ends(known: Sequence[Any]) -> list[tuple[Any, Any]]:
