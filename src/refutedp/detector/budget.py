@@ -30,6 +30,10 @@ _BESIDE = 40_000
 """Runs a side, at most, for what stands beside the verdict: figures, the test of rounding, the other adjacency."""
 
 
+class TooShort(UsageError):
+    """A time limit that the smallest check does not fit into."""
+
+
 def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit: float) -> tuple[float, int]:
     """Measure a run on the first, the middle and the last pair, and say how many runs that took.
 
@@ -57,7 +61,7 @@ def fit(
 ) -> tuple[Settings, str]:
     """The settings with as many runs as fit into their time limit, never more than they say, and a note on it.
 
-    Where they have none, the usual one of a minute is meant, and the smallest plan is taken if it is too short.
+    Where they have none, the usual one of a minute is meant.
 
     `seconds` is what one run takes, `spent` what has already passed, and `outside` how many of the pairs lie beyond
     the user's records. Search and verdict shrink alike, down to the
@@ -73,13 +77,12 @@ def fit(
     limit = USUAL_LIMIT if settings.time_limit is None else settings.time_limit
     cores = _cores(settings)
     allowed = PART * cores * max(limit - spent, 0.0)
-    least = replace(settings, search_runs=LEAST_SEARCH, confirm_runs=_least_confirm(epsilon, settings))
-    least = replace(least, confirm_runs=min(least.confirm_runs, settings.confirm_runs))
+    least = smallest(settings, epsilon)
     cost = partial(_cost, pairs=pairs, outside=outside, seconds=seconds)
-    if cost(least) > allowed and settings.time_limit is not None:
+    if cost(least) > allowed:
         needed = spent + cost(least) / (PART * cores)
-        raise UsageError(
-            f"time_limit={settings.time_limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
+        raise TooShort(
+            f"time_limit={limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
             f"pairs that can convict takes about {math.ceil(needed)} seconds; give that, fewer pairs, or more jobs"
         )
     if cost(settings) <= allowed:
@@ -90,6 +93,19 @@ def fit(
 
     plan = _scaled(settings, least, bisected(too_long, 0.0, 1.0, halvings=40)[0])
     return plan, _note(settings, plan, epsilon, seconds)
+
+
+def smallest(settings: Settings, epsilon: float) -> Settings:
+    """The fewest runs that can convict at all."""
+    confirm_runs = min(_least_confirm(epsilon, settings), settings.confirm_runs)
+    return replace(settings, search_runs=LEAST_SEARCH, confirm_runs=confirm_runs)
+
+
+def runs_left(settings: Settings, seconds: float, spent: float) -> int:
+    """Confirmation runs a side, ten at least, that fit into what is left of the time."""
+    limit = USUAL_LIMIT if settings.time_limit is None else settings.time_limit
+    left = PART * _cores(settings) * max(limit - spent, 0.0)
+    return min(max(int(left / (2 * seconds)), 10), settings.confirm_runs)
 
 
 def _cost(settings: Settings, *, pairs: int, outside: int, seconds: float) -> float:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from refutedp.detector.budget import USUAL_LIMIT, fit, seconds_per_run
+from refutedp.detector.budget import USUAL_LIMIT, TooShort, fit, runs_left, seconds_per_run
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.plan import aim
@@ -23,6 +23,7 @@ from refutedp.detector.verdict import (
     detectable,
     distrust_note,
     float_leak_note,
+    no_race_note,
     other_adjacency_note,
     other_epsilon_note,
     outside_note,
@@ -31,6 +32,7 @@ from refutedp.detector.verdict import (
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
 from refutedp.model.claims import ApproxDP, Claim, PureDP
+from refutedp.model.errors import RefuteDPError
 from refutedp.model.mechanism import origin_of
 from refutedp.model.records import Candidate, Evidence, Examination
 from refutedp.model.settings import CONFIRM_STREAM, ROUNDING_STREAM, TRY_STREAM, Progress, Settings
@@ -41,6 +43,8 @@ OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (100, 500)
 """Search and confirmation runs of small checks beside the verdict: lifted ones, or calls."""
 SPRINT_PART = 0.4
 """The part of a time limit, if there is one, after which a sprint ends."""
+OTHER_LEVEL = 1e-4
+"""The significance of small checks, at most: what a note says is said without a p-value."""
 OTHER_EPSILONS = (0.1, 10.0)
 """Multiples of the claimed ε at which the mechanism is looked at, too."""
 HINT = 1.5
@@ -68,20 +72,21 @@ def tell_other_adjacency(result: Result, request: Request, report: Callable[[Pro
     length = len(evidence.pair.d1) if isinstance(evidence.pair.d1, list) else int(np.size(evidence.pair.d1))
     if length < 2:
         return result
-    other, small = _small_check(result, replace(request, adjacency=ONE_DIFFERS), (length,), report)
-    return replace(small, notes=(other_adjacency_note(other.verdict), *result.notes))
+    other, result = _small_check(result, replace(request, adjacency=ONE_DIFFERS), (length,), report)
+    return result if other is None else replace(result, notes=(other_adjacency_note(other.verdict), *result.notes))
 
 
 def tell_other_epsilon(result: Result, request: Request, report: Callable[[Progress], None]) -> Result:
     """The result, and what a small check says at another ε, where a few calls hint that the claim breaks there.
 
-    A mechanism that takes ε as a parameter claims to be private for every ε, and ε = 1 hides noise of scale ε.
+    A mechanism that takes ε as a parameter claims to be private for every ε, and ε = 1 hides noise of scale ε. Where
+    every run is a call, the calls are for the claim.
     """
     evidence, claim, name = result.evidence, request.claim, request.mechanism.epsilon
-    given = name in (request.args or {})
-    if result.verdict is not Verdict.NOT_FOUND or evidence is None or name is None or given:
+    bound = getattr(request.mechanism.function, "keywords", {})
+    if result.verdict is not Verdict.NOT_FOUND or evidence is None or result.examination is None:
         return result
-    if not isinstance(claim, ApproxDP | PureDP):
+    if name is None or name in (request.args or {}) or name in bound or not isinstance(claim, ApproxDP | PureDP):
         return result
     for factor in OTHER_EPSILONS:
         other_claim = replace(claim, epsilon=factor * claim.epsilon)
@@ -94,25 +99,37 @@ def tell_other_epsilon(result: Result, request: Request, report: Callable[[Progr
             pairs = [(evidence.pair.d1, evidence.pair.d2)]
             there = replace(request, claim=other_claim, pairs=pairs, inputs=None, sources=())
             other, result = _small_check(result, there, None, report)
-            if other.verdict is Verdict.VIOLATION and other.evidence is not None:
+            if other is not None and other.verdict is Verdict.VIOLATION and other.evidence is not None:
                 return replace(result, notes=(other_epsilon_note(other_claim, other.evidence), *result.notes))
     return result
 
 
 def _small_check(
     result: Result, request: Request, lengths: tuple[int, ...] | None, report: Callable[[Progress], None]
-) -> tuple[Result, Result]:
-    """What a small check of something else says, and the result with its runs among the others."""
-    search_runs, confirm_runs = OTHER_RUNS if result.examination is not None else OTHER_CALLS
+) -> tuple[Result | None, Result]:
+    """What a small check of something else says, and the result with its runs among the others.
+
+    It is no part of the verdict: where it fails, or there is no time left for it, it says nothing.
+    """
+    lifted, limit = result.examination is not None, result.settings.time_limit
+    search_runs, confirm_runs = OTHER_RUNS if lifted else OTHER_CALLS
+    if limit is not None or not lifted:
+        limit = (USUAL_LIMIT if limit is None else limit) - (time.monotonic() - request.started)
+        if limit <= 0:
+            return None, result
     small = replace(
         result.settings,
         search_runs=min(search_runs, result.settings.search_runs),
         confirm_runs=min(confirm_runs, result.settings.confirm_runs),
+        significance=min(OTHER_LEVEL, result.settings.significance),
         lengths=lengths,
         float_leaks="ignore",
-        time_limit=None,
+        time_limit=limit,
     )
-    other = detect(request, small, report)
+    try:
+        other = detect(replace(request, started=time.monotonic()), small, report)
+    except RefuteDPError:
+        return None, result
     effort = replace(result.effort, other_runs=result.effort.other_runs + other.effort.runs)
     return other, replace(result, effort=effort)
 
@@ -133,13 +150,23 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         settings=settings,
         origin=origin_of(described.function),
     )
-    left = 1.0
+    left, quick = 1.0, None
     if prepared.costs_calls and settings.stop == "early" and settings.method != "fisher":
-        result, left = _sprinted(result, prepared, request, report), 1 - SHARE
+        limit = SPRINT_PART * (USUAL_LIMIT if settings.time_limit is None else settings.time_limit)
+        quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
+        result, left = _sprinted(result, prepared, request, quick, report), 1 - SHARE
         if result.verdict is Verdict.VIOLATION:
             return result
-    settings = _within_time(prepared, claim, settings, request.started)
-    found = search(prepared, claim, scorer, settings, report)
+    try:
+        settings = _within_time(prepared, claim, settings, request.started)
+        found = search(prepared, claim, scorer, settings, report)
+    except TooShort:
+        if quick is None:
+            raise
+        seconds, spent = prepared.seconds_per_call, time.monotonic() - request.started
+        settings = replace(settings, confirm_runs=runs_left(settings, seconds, spent))
+        prepared.notes.append(no_race_note(seconds, settings.confirm_runs))
+        found = quick.found()
     result = replace(
         result,
         settings=settings,
@@ -193,12 +220,11 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     )
 
 
-def _sprinted(result: Result, prepared: Prepared, request: Request, report: Callable[[Progress], None]) -> Result:
+def _sprinted(
+    result: Result, prepared: Prepared, request: Request, quick: Sprint, report: Callable[[Progress], None]
+) -> Result:
     """The result of a sprint: a violation, or what it took."""
     claim, settings = request.claim, result.settings
-    limit = SPRINT_PART * (USUAL_LIMIT if settings.time_limit is None else settings.time_limit)
-    scorer = claim_test(claim).scorer(settings.search_runs)
-    quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
     confirm_runs = 0
     for number, (candidate, sampler) in enumerate(quick.proposals()):
         tried = _test(candidate, sampler, claim, for_a_try(settings), report, TRY_STREAM + number)

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from refutedp.detector.prepare import Prepared
-from refutedp.detector.race import Arm, Rounds
+from refutedp.detector.race import Arm, Found, Rounds
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import Scored
 from refutedp.hypothesis.claim_test import ClaimScorer
@@ -74,6 +74,7 @@ class Sprint:
         """The moment, by the monotonic clock, at which it ends."""
         self.runs = self.events = self.noise_free = 0
         """How much there was to it so far."""
+        self._seen: dict[int, Arm] = {}
 
     def proposals(self) -> Iterator[tuple[Candidate, Sampler]]:
         """Candidates, as they are found; whoever has seen enough stops asking."""
@@ -86,6 +87,15 @@ class Sprint:
                 if tries == MOST_TRIES:
                     return
 
+    def found(self) -> Found:
+        """The best event of all that was seen, where there is no time for a race."""
+        events = [(arm, arm.seen.search.best[0]) for arm in self._seen.values() if arm.seen.search.best]
+        told = Found(None, None, len(self._prepared.samplers), self.events, 0)
+        if not events:
+            return told
+        candidate, sampler = self._rounds.choice(*max(events, key=lambda one: one[1].score))
+        return replace(told, candidate=candidate, sampler=sampler)
+
     def _looks(self) -> Iterator[Arm]:
         """Every arm after each of its steps."""
         arms: dict[int, Arm] = {}
@@ -97,17 +107,19 @@ class Sprint:
             arms |= {arm.number: arm for arm in new}
             for step, (runs, part) in enumerate(STEPS):
                 best = sorted(running, key=lambda arm: -arm.score) if step else running
-                # In the order of the sources, which know what is short to explain.
-                racing = sorted(best[: math.ceil(part * len(running))], key=lambda arm: arm.number)
-                running = []
                 runs = min(runs, self._settings.search_runs)
+                left = (self._deadline - time.monotonic()) / (2 * runs * self._prepared.seconds_per_call)
+                most = min(math.ceil(part * len(running)), max(int(left), 0 if step else 1))
+                # In the order of the sources, which know what is short to explain.
+                racing = sorted(best[:most], key=lambda arm: arm.number)
+                running = []
                 with closing(self._rounds.looks("sprint", racing, runs, (SPRINT_STREAM, step))) as looks:
                     for arm in looks:
                         self.runs += 2 * runs
                         self.events += arm.seen.search.events
                         self.noise_free += arm.seen.noise_free
                         running.append(arm)
-                        arms[arm.number] = arm
+                        arms[arm.number] = self._seen[arm.number] = arm
                         yield arm
                         if time.monotonic() > self._deadline:
                             return

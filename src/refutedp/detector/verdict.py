@@ -81,6 +81,14 @@ def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
     )
 
 
+def no_race_note(seconds: float, confirm_runs: int) -> str:
+    """Why only a sprint chose what was tested."""
+    return (
+        f"A call takes about {seconds:.2g} seconds, so there was time for a few runs of each pair, and for up to "
+        f"{confirm_runs:,} confirmation runs a side. For the whole search, say time_limit=inf (--time-limit inf)."
+    )
+
+
 def p_value_text(log_p: float) -> str:
     """A p-value from its logarithm, readable however small.
 
