@@ -1,4 +1,4 @@
-"""Pairs by program analysis: adjacent, within the user's domain, and their two runs part at the branch that is named."""
+"""Pairs by program analysis: adjacent, in the user's domain, and their runs part at the branch that is named."""
 
 from __future__ import annotations
 

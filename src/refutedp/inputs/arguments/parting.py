@@ -1,0 +1,233 @@
+"""Adjacent inputs whose two noise-free runs part at a branch: the numbers of the data are unknown, and Z3 finds them.
+
+The paths of one run are explored with a variable for each number. Two paths that agree up to a branch and answer it
+differently are a question to the solver: which two adjacent inputs take them? The answer gets readable numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any, NamedTuple
+
+import z3
+
+from refutedp.inputs.arguments import terms
+from refutedp.inputs.arguments.explore import Explored, Tracing, WatchedMemory, Work, explore, trace
+from refutedp.inputs.arguments.noise_free_run import NoiseFreeRunner
+from refutedp.inputs.arguments.paths import Branch, Path, Site
+from refutedp.inputs.arguments.problem import Limits
+from refutedp.inputs.arguments.solve import readable_reals, value_range
+from refutedp.inputs.arguments.watched import Number, symbol
+from refutedp.model.mechanism import Mechanism
+
+ASKED, ANSWERED = 16, 3
+"""Pairs of paths that are asked about at a branch of one symbolic pair, and answers that are enough."""
+
+
+class Unknown(NamedTuple):
+    """A number that is searched, and the values to try before others."""
+
+    term: Any
+    preferred: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicPair:
+    """Two inputs, as the terms of their numbers; every solution of `rules` is a pair of adjacent inputs.
+
+    `ordinary` are further rules, for what the user would not call unusual. `unknowns` get their values in order.
+    """
+
+    first: tuple[Any, ...]
+    second: tuple[Any, ...]
+    unknowns: tuple[Unknown, ...]
+    rules: tuple[Any, ...]
+    ordinary: tuple[Any, ...]
+
+
+class Answer(NamedTuple):
+    """The numbers of two inputs."""
+
+    first: list[Fraction]
+    second: list[Fraction]
+
+
+class Follower:
+    """Follows a mechanism without noise, on data whose numbers are known or unknown.
+
+    `fill` makes data of watched numbers, `whole` says which number is an integer.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        arguments: Mapping[str, Any],
+        fill: Callable[[Sequence[Any]], Any],
+        whole: Callable[[int], bool],
+        largest: int,
+        limits: Limits,
+        work: Work,
+    ) -> None:
+        self.context = z3.Context()
+        self.arguments = arguments
+        self._runner = NoiseFreeRunner(mechanism, arguments)
+        self._fill, self._whole, self._largest = fill, whole, largest
+        self._limits, self._work = limits, work
+        self._memory = WatchedMemory()
+        self._explored: dict[int, tuple[list[Any], Explored]] = {}
+        self.notes: list[str] = []
+        """Why some paths were not followed."""
+
+    @property
+    def calls(self) -> int:
+        """How often the mechanism was called."""
+        return self._runner.all_calls
+
+    @property
+    def paths(self) -> int:
+        """How many paths were followed."""
+        return sum(len(explored.paths) for _, explored in self._explored.values())
+
+    def variable(self, name: str, number: int) -> Any:
+        """An unknown of the kind that the number at a place has."""
+        return (z3.Int if self._whole(number) else z3.Real)(name, self.context)
+
+    def run(self, numbers: Sequence[Any]) -> Path:
+        """The path of known numbers."""
+        work = Work(self._limits.units, self._limits.events)
+        return trace(
+            lambda tracing: self._call(tracing, [Number(tracing, one) for one in numbers]), self._limits, work
+        )
+
+    def answers(self, pair: SymbolicPair, known: frozenset[Site], work: Work, *, ordinary: bool) -> Iterator[Answer]:
+        """Adjacent inputs whose runs part at a site that is not `known`, if floats are as exact as the solver."""
+        rules = [*pair.rules, *(pair.ordinary if ordinary else ())]
+        sides = [self._conditions(cells) for cells in (pair.first, pair.second)]
+        questions = _questions([paths for paths, _ in sides], known)
+        for left, site in zip(range(len(questions), 0, -1), sorted(questions), strict=True):
+            share = work.part(1 / left)
+            found = (
+                self._solved(pair, [*rules, *sides[0][1][i], *sides[1][1][j]], share)
+                for i, j in questions[site][:ASKED]
+            )
+            yield from islice((one for one in found if one is not None), ANSWERED)
+
+    def _call(self, tracing: Tracing, numbers: Sequence[Any], *, own_float: bool = False) -> Any:
+        runner = self._runner.keeping_floats() if own_float else self._runner
+        try:
+            return runner(tracing, self._fill(numbers), {}, watching=False)
+        except SystemExit as stop:
+            raise RuntimeError("the mechanism called sys.exit") from stop
+
+    def _conditions(self, cells: Sequence[Any]) -> tuple[Sequence[Path], list[list[Any]]]:
+        """The paths of an input of so many numbers, and their conditions on these cells."""
+        if len(cells) not in self._explored:
+            self._explored[len(cells)] = self._explore(len(cells))
+        variables, explored = self._explored[len(cells)]
+        renamed = list(zip(variables, cells, strict=True))
+        clean = [path for path in explored.paths if path.raised is None]
+        return clean, [[z3.substitute(fact, *renamed) for fact in path.condition] for path in clean]
+
+    def _explore(self, count: int) -> tuple[list[Any], Explored]:
+        variables = [self.variable(f"cell{number}", number) for number in range(count)]
+        domain = [fact for variable in variables for fact in within(variable, -self._largest, self._largest)]
+
+        def explored(own_float: bool) -> Explored:
+            def call(tracing: Tracing) -> Any:
+                return self._call(tracing, [symbol(tracing, one) for one in variables], own_float=own_float)
+
+            return explore(call, domain, self.context, self._limits, self._work.part(0.3), self._memory)
+
+        found = explored(False)
+        if found.needs_float:
+            again = explored(True)
+            found = found if again.needs_float else again
+        self.notes += found.notes
+        return variables, found
+
+    def _solved(self, pair: SymbolicPair, facts: Sequence[Any], work: Work) -> Answer | None:
+        """Readable numbers that keep the facts; None where there are none, or the solver gave up."""
+        solver = z3.Solver(ctx=self.context)
+        solver.add(*facts)
+        linear = terms.linear(facts)
+        if work.over or work.check(solver, linear=linear) != z3.sat:
+            return None
+        chosen: list[tuple[Any, Any]] = []
+        for unknown in pair.unknowns:
+            candidates = _candidates(unknown, facts, chosen, work)
+            value = next((one for one in candidates if _allows(solver, unknown, one, work, linear)), None)
+            if value is None:
+                if work.check(solver, linear=linear) != z3.sat:
+                    return None
+                value = terms.exact_of(solver.model().eval(unknown.term, model_completion=True))
+            if value is None:
+                return None
+            chosen.append((unknown.term, _literal(unknown, value)))
+            solver.add(unknown.term == chosen[-1][1])
+        sides = []
+        for cells in (pair.first, pair.second):
+            values = [terms.exact_of(z3.simplify(z3.substitute(cell, *chosen))) for cell in cells]
+            sides.append([value for value in values if value is not None])
+        return Answer(*sides)
+
+
+def within(term: Any, low: float | Fraction, high: float | Fraction) -> list[Any]:
+    """Rules that keep a term between two numbers."""
+    return [term >= terms.constant(low, term.ctx), term <= terms.constant(high, term.ctx)]
+
+
+def parted_at(first: Path, second: Path) -> Branch | None:
+    """The branch at which two runs part, if what it tests is data without noise."""
+    for one, other in zip(first.branches, second.branches, strict=False):
+        if (one.site, one.occurrence) != (other.site, other.occurrence):
+            return None
+        if one.outcome is not other.outcome:
+            return None if one.noisy or other.noisy else one
+    return None
+
+
+def _questions(runs: Sequence[Sequence[Path]], known: frozenset[Site]) -> dict[Site, list[tuple[int, int]]]:
+    """For each site that is not known, pairs of paths that part there, those with the shortest conditions first."""
+    found: dict[Site, list[tuple[int, int]]] = {}
+    for i, one in enumerate(runs[0]):
+        for j, other in enumerate(runs[1]):
+            branch = parted_at(one, other)
+            if branch is not None and branch.site not in known:
+                found.setdefault(branch.site, []).append((i, j))
+    for pairs in found.values():
+        pairs.sort(key=lambda pair: len(runs[0][pair[0]].condition) + len(runs[1][pair[1]].condition))
+    return found
+
+
+def _candidates(
+    unknown: Unknown, facts: Sequence[Any], chosen: Sequence[tuple[Any, Any]], work: Work
+) -> Iterator[Fraction]:
+    """Values to try for an unknown, the most readable first; of whole numbers the smallest."""
+    yield from unknown.preferred
+    left = [z3.simplify(z3.substitute(fact, *chosen)) for fact in facts] if chosen else list(facts)
+    interval = None if work.over else value_range(work, left, unknown.term)
+    if interval is None:
+        return
+    if not unknown.term.is_int():
+        yield from readable_reals(interval)
+    elif interval.low is not None and interval.low > 0:
+        yield interval.low
+    elif interval.high is not None and interval.high < 0:
+        yield interval.high
+
+
+def _literal(unknown: Unknown, value: Fraction) -> Any:
+    return terms.constant(int(value) if unknown.term.is_int() else value, unknown.term.ctx)
+
+
+def _allows(solver: Any, unknown: Unknown, value: Fraction, work: Work, linear: bool) -> bool:
+    if work.over or (unknown.term.is_int() and value.denominator != 1):
+        return False
+    solver.push()
+    solver.add(unknown.term == _literal(unknown, value))
+    possible = work.check(solver, linear=linear) == z3.sat
+    solver.pop()
+    return bool(possible)
