@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import re
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
-from refutedp import Verdict, check
+from refutedp import ADD_REMOVE, ALL_DIFFER, REPLACE, Replace, Verdict, check
+from refutedp.inputs.analysed import Analysed
+from refutedp.inputs.given import pairs_around
+from refutedp.inputs.source import Seen, pairs_for
+from refutedp.model.mechanism import describe
 
 SMALL = {"search_runs": 10_000, "confirm_runs": 20_000, "progress": False}
 
@@ -86,12 +95,194 @@ def lucky_number_twin(queries, epsilon, rng):
     return count + rng.laplace(scale=1 / epsilon)
 
 
+# --- Written after the source -------------------------------------------------------------------------------------
+
+
+def shift_pay(queries, epsilon, rng):
+    """Hours of the first query, with an exact answer for one shift of one length."""
+    hours = queries[0]
+    if hours > 400:
+        if hours < 600:
+            if len(queries) > 1 and 2 * queries[1] == hours + 90:
+                return hours
+        else:
+            hours = 600
+    return hours + rng.laplace(scale=1 / epsilon)
+
+
+def shift_pay_twin(queries, epsilon, rng):
+    hours = queries[0]
+    if hours > 400:
+        if hours < 600:
+            hours = 400 + (hours - 400) / 2
+        elif hours != 601:
+            hours = 500
+        else:
+            hours = 501
+    return hours + rng.laplace(scale=1 / epsilon)
+
+
+def debtors(records, epsilon, rng):
+    """Counts people, and those who owe forty times their income count for ten."""
+    total = 0
+    for income, debt in records:
+        total += 1
+        if debt > 40 * income:
+            total += 9
+    return total + rng.laplace(scale=1 / epsilon)
+
+
+def debtors_twin(records, epsilon, rng):
+    total = 0
+    for income, debt in records:
+        if debt > 40 * income:
+            total += 1
+        else:
+            total += 0.5
+    return total + rng.laplace(scale=1 / epsilon)
+
+
+def frequent_guests(records, epsilon, rng):
+    """Counts guests; who came more often than thrice a year of age is worth more."""
+    points = 0
+    for guest in records:
+        if guest["visits"] > 3 * guest["age"] + 100:
+            points += 8
+        points += 1
+    return points + rng.laplace(scale=1 / epsilon)
+
+
+def frequent_guests_twin(records, epsilon, rng):
+    points = 0
+    for guest in records:
+        if guest["visits"] > 3 * guest["age"] + 100:
+            continue
+        points += 1
+    return points + rng.laplace(scale=1 / epsilon)
+
+
+def fever(records, epsilon, rng):
+    """A mean temperature in which one narrow range counts as sensor failure."""
+    total = 0.0
+    for value in records:
+        if 41.625 < value < 41.75:
+            total += 9
+        total += min(max(value, 35.0), 42.0) / 7
+    return total + rng.laplace(scale=1 / epsilon)
+
+
+def fever_twin(records, epsilon, rng):
+    total = 0.0
+    for value in records:
+        if 41.625 < value < 41.75:
+            value = 40.0
+        total += min(max(value, 35.0), 42.0) / 7
+    return total + rng.laplace(scale=1 / epsilon)
+
+
+def imbalance(queries: np.ndarray, epsilon, rng):
+    """Less noise where the first answer is far ahead of the mean."""
+    scale = 1 / epsilon
+    if queries[0] - queries.mean() > 333.5:
+        scale = 0.02 / epsilon
+    return queries[0] + rng.laplace(scale=scale)
+
+
+def imbalance_twin(queries: np.ndarray, epsilon, rng):
+    lead = queries[0] - queries.mean()
+    if lead > 333.5:
+        lead = 333.5
+    return lead + rng.laplace(scale=2 / epsilon)
+
+
+INCOMES = [(30, 200), (45, 100), (60, 0)]
+GUESTS = [{"age": 30, "visits": 4}, {"age": 41, "visits": 9}]
 BUGS = {
     "demo_total": Bug(demo_total, capped_total, "total == 1234"),
     "large_and_refunded": Bug(large_and_refunded, large_and_refunded_twin, "queries[1] < -3"),
     "far_apart": Bug(far_apart, far_apart_twin, "abs(queries[0] - queries[1]) > 250"),
     "lucky_number": Bug(lucky_number, lucky_number_twin, "queries[0] % 97 == 13"),
+    "shift_pay": Bug(shift_pay, shift_pay_twin, "2 * queries[1] == hours + 90"),
+    "debtors": Bug(debtors, debtors_twin, "debt > 40 * income", {"adjacency": REPLACE, "inputs": INCOMES}),
+    "frequent_guests": Bug(
+        frequent_guests,
+        frequent_guests_twin,
+        'guest["visits"] > 3 * guest["age"] + 100',
+        {"adjacency": ADD_REMOVE, "inputs": GUESTS},
+    ),
+    "fever": Bug(fever, fever_twin, "41.625 < value < 41.75", {"adjacency": Replace((35.0, 42.0), odd=False)}),
+    "imbalance": Bug(imbalance, imbalance_twin, "queries[0] - queries.mean() > 333.5"),
 }
+
+
+def source_of(function, adjacency=ALL_DIFFER, inputs=None, **keywords):
+    """The source, and what was seen of the usual pairs: nothing that breaks the claim."""
+    options = {"allowed": 1.0, "lengths": None, "seed": 0, "calls": 4_000} | keywords
+    mechanism = describe(function)
+    datasets = [] if inputs is None else [inputs]
+    usual = pairs_for(adjacency) if inputs is None else pairs_around(adjacency, inputs, 0).pairs
+    kind = np.asarray if "ndarray" in str(mechanism.data_annotation) else list
+    pairs = [replace(one, d1=kind(one.d1), d2=kind(one.d2), arguments={"epsilon": 1.0}) for one in usual]
+    seen = [Seen(pair, -1.0) for pair in pairs]
+    return Analysed(mechanism, adjacency, datasets, **options), seen
+
+
+def proposed(function, **keywords):
+    source, seen = source_of(function, **keywords)
+    return source.propose(seen)
+
+
+class Silent:
+    """A generator without noise."""
+
+    def laplace(self, loc=0.0, scale=1.0):
+        return loc
+
+
+def lines_run(function, data):
+    """The lines of the function that a noise-free run executes, in order."""
+    lines = []
+
+    def follow(frame, event, _):
+        if frame.f_code is function.__code__:
+            if event == "line":
+                lines.append(frame.f_lineno)
+            return follow
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(follow)
+    try:
+        function(copy.deepcopy(data), 1.0, Silent())
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def assert_parts_as_said(function, adjacency, pair):
+    """The pair is adjacent, and the last line that both runs execute alike is the one that the category names."""
+    assert adjacency.difference(pair.d1, pair.d2) is None
+    named = int(re.match(r"the two runs part at line (\d+)", pair.category)[1])
+    first, second = (lines_run(function, data) for data in (pair.d1, pair.d2))
+    alike = [one for one, other in zip(first, second, strict=False) if one == other]
+    parted = next(i for i, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    assert alike[parted - 1] == first[parted - 1] == named
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_runs_part_at_the_branch_that_is_named(name):
+    case = BUGS[name]
+    adjacency = case.kwargs.get("adjacency", ALL_DIFFER)
+    pairs = proposed(case.bug, **case.kwargs)
+    assert any(pair.category.endswith(f": {case.branch}") for pair in pairs)
+    for pair in pairs:
+        assert_parts_as_said(case.bug, adjacency, pair)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_branch_that_costs_nothing_is_not_raced(name):
+    case = BUGS[name]
+    assert proposed(case.twin, **case.kwargs) == []
 
 
 @pytest.mark.parametrize("name", BUGS)

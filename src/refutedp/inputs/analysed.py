@@ -11,6 +11,7 @@ import linecache
 import types
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from refutedp.tracing.ledger import Ledger
 
 if TYPE_CHECKING:
     from refutedp.inputs.arguments.explore import Work
-    from refutedp.inputs.arguments.parting import Answer, Follower
+    from refutedp.inputs.arguments.parting import Follower, Solved
     from refutedp.inputs.arguments.paths import Site
 
 LENGTHS = (1, 2, 3, 5)
@@ -43,7 +44,7 @@ USUAL_PAIRS, COMPARED = 6, 12
 """So many of the usual pairs are followed, to see where their runs part; so many say what pairs usually cost."""
 IN_VAIN = 6
 """After so many pairs whose runs part at a branch at no cost, the branch is left alone."""
-CALLS_A_PATH = 8
+CALLS_A_PATH = 16
 """Of so many calls that the source may make, one may be for a path at one length."""
 _OWN = ("refutedp.api", "refutedp.adapters", "refutedp.sampling")
 """Mechanisms from here run programs, or code of libraries."""
@@ -88,7 +89,7 @@ class Analysed:
         self._allowed, self._lengths = allowed, lengths
         self._ledger = Ledger(mechanism, seed)
         self._most_calls = calls
-        self._followed = 0
+        self._followers: list[Follower] = []
         self._done = False
         self._words = "program analysis was not needed"
 
@@ -99,7 +100,7 @@ class Analysed:
     @property
     def calls(self) -> int:
         """How often the mechanism was called."""
-        return self._ledger.calls + self._followed
+        return self._ledger.calls + sum(one.calls for one in self._followers)
 
     def propose(self, seen: Sequence[Seen]) -> list[Pair]:
         """The pairs that cost more than the claim allows; nothing where the claim is broken already."""
@@ -113,8 +114,12 @@ class Analysed:
             return []
         tried = sorted(seen, key=lambda one: -one.score)
         usual = [one.pair for one in tried if not one.pair.outside] or [one.pair for one in tried]
-        with self._ledger.open():
-            return self._analysed(usual)
+        try:
+            with self._ledger.open():
+                return self._analysed(usual)
+        except Exception as error:  # code of any kind is followed; what that meets must not end the check
+            self._words = f"program analysis gave up: {type(error).__name__}: {error}"
+            return []
 
     def _analysed(self, usual: Sequence[Pair]) -> list[Pair]:
         # Z3 takes a tenth of a second to import: only those who need it wait.
@@ -125,17 +130,15 @@ class Analysed:
         limits = Limits(paths=min(PATHS, max(self._most_calls // CALLS_A_PATH, 4)), units=UNITS)
         work = Work(limits.units, limits.events)
         found: list[Parting] = []
-        notes: list[str] = []
-        paths = 0
         for numbers in self._kinds(usual[0]):
             follower = Follower(
                 self._mechanism, usual[0].arguments, numbers.fill, numbers.whole, int(LARGEST), limits, work
             )
-            found += self._worth_runs(follower, numbers, usual, work)
-            self._followed += follower.calls
-            notes += follower.notes
-            paths += follower.paths
+            self._followers.append(follower)
+            found += islice(self._worth_runs(follower, numbers, usual, work), MOST_PROPOSED)
         chosen = sorted(found, key=lambda one: (bool(one.pair.outside), -one.cost))[:MOST_PROPOSED]
+        notes = [note for follower in self._followers for note in follower.notes]
+        paths = sum(follower.paths for follower in self._followers)
         self._words = "program analysis found no branch that the data alone decides"
         if paths:
             self._words = f"program analysis followed {paths} paths, and {len(chosen)} pairs are worth runs"
@@ -168,25 +171,25 @@ class Analysed:
                 yield parting._replace(cost=loss.size)
             elif in_vain[parting.site] == IN_VAIN:
                 done.add(parting.site)
-            if self._ledger.calls + follower.calls > self._most_calls:
-                return
 
     def _partings(self, follower: Follower, numbers: NumbersInData, done: set[Site], work: Work) -> Iterator[Parting]:
         """Pairs whose runs part at branches that are not done, each pair once."""
         known: set[str] = set()
         for length in sorted(set(LENGTHS if self._lengths is None else self._lengths)):
             for symbolic in numbers.symbolic(follower, length):
+                if self.calls > self._most_calls:
+                    return
+                questions = follower.questions(symbolic)
                 answered: set[Site] = set()
-                for ordinary in (True, False):
-                    left_out = frozenset(done | answered)
-                    for answer in follower.answers(symbolic, left_out, work.part(SHARE), ordinary=ordinary):
+                for ordinary in (True, False) if symbolic.ordinary else (True,):
+                    for answer in questions.answers(done | answered, work.part(SHARE), ordinary=ordinary):
                         parting = self._checked(follower, numbers, answer)
                         if parting is not None and parting.site not in done and repr(parting.pair) not in known:
                             known.add(repr(parting.pair))
                             answered.add(parting.site)
                             yield parting
 
-    def _checked(self, follower: Follower, numbers: NumbersInData, answer: Answer) -> Parting | None:
+    def _checked(self, follower: Follower, numbers: NumbersInData, answer: Solved) -> Parting | None:
         """The answer as a pair, if it is adjacent and its runs part, in Python's numbers as in the solver's."""
         from refutedp.inputs.arguments.parting import parted_at
 

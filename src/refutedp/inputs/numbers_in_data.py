@@ -169,7 +169,7 @@ class RecordNumbers:
                 second=tuple(term for row in neighbour for term in row),
                 unknowns=tuple(unknowns),
                 rules=(*rules, *(() if self.domain.adjacency.odd else ordinary)),
-                ordinary=tuple(ordinary),
+                ordinary=tuple(ordinary) if self.domain.adjacency.odd else (),
             )
 
     def inputs(self, first: Sequence[Fraction], second: Sequence[Fraction]) -> Inputs | None:

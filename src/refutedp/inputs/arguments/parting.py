@@ -6,7 +6,7 @@ differently are a question to the solver: which two adjacent inputs take them? T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -38,7 +38,7 @@ class Unknown(NamedTuple):
 class SymbolicPair:
     """Two inputs, as the terms of their numbers; every solution of `rules` is a pair of adjacent inputs.
 
-    `ordinary` are further rules, for what the user would not call unusual. `unknowns` get their values in order.
+    `ordinary` are further rules, which leave out unusual inputs; none where they are forbidden anyway.
     """
 
     first: tuple[Any, ...]
@@ -48,7 +48,7 @@ class SymbolicPair:
     ordinary: tuple[Any, ...]
 
 
-class Answer(NamedTuple):
+class Solved(NamedTuple):
     """The numbers of two inputs."""
 
     first: list[Fraction]
@@ -102,18 +102,9 @@ class Follower:
             lambda tracing: self._call(tracing, [Number(tracing, one) for one in numbers]), self._limits, work
         )
 
-    def answers(self, pair: SymbolicPair, known: frozenset[Site], work: Work, *, ordinary: bool) -> Iterator[Answer]:
-        """Adjacent inputs whose runs part at a site that is not `known`, if floats are as exact as the solver."""
-        rules = [*pair.rules, *(pair.ordinary if ordinary else ())]
-        sides = [self._conditions(cells) for cells in (pair.first, pair.second)]
-        questions = _questions([paths for paths, _ in sides], known)
-        for left, site in zip(range(len(questions), 0, -1), sorted(questions), strict=True):
-            share = work.part(1 / left)
-            found = (
-                self._solved(pair, [*rules, *sides[0][1][i], *sides[1][1][j]], share)
-                for i, j in questions[site][:ASKED]
-            )
-            yield from islice((one for one in found if one is not None), ANSWERED)
+    def questions(self, pair: SymbolicPair) -> Questions:
+        """The branches at which the runs of a symbolic pair may part."""
+        return Questions(pair, self._side(pair.first), self._side(pair.second))
 
     def _call(self, tracing: Tracing, numbers: Sequence[Any], *, own_float: bool = False) -> Any:
         runner = self._runner.keeping_floats() if own_float else self._runner
@@ -122,14 +113,13 @@ class Follower:
         except SystemExit as stop:
             raise RuntimeError("the mechanism called sys.exit") from stop
 
-    def _conditions(self, cells: Sequence[Any]) -> tuple[Sequence[Path], list[list[Any]]]:
-        """The paths of an input of so many numbers, and their conditions on these cells."""
+    def _side(self, cells: Sequence[Any]) -> _Side:
         if len(cells) not in self._explored:
             self._explored[len(cells)] = self._explore(len(cells))
         variables, explored = self._explored[len(cells)]
-        renamed = list(zip(variables, cells, strict=True))
         clean = [path for path in explored.paths if path.raised is None]
-        return clean, [[z3.substitute(fact, *renamed) for fact in path.condition] for path in clean]
+        linear = [all(map(self._memory.linear, path.condition)) for path in clean]
+        return _Side(clean, linear, list(zip(variables, cells, strict=True)))
 
     def _explore(self, count: int) -> tuple[list[Any], Explored]:
         variables = [self.variable(f"cell{number}", number) for number in range(count)]
@@ -148,15 +138,56 @@ class Follower:
         self.notes += found.notes
         return variables, found
 
-    def _solved(self, pair: SymbolicPair, facts: Sequence[Any], work: Work) -> Answer | None:
-        """Readable numbers that keep the facts; None where there are none, or the solver gave up."""
-        solver = z3.Solver(ctx=self.context)
+
+class _Side:
+    """The paths of one of two inputs, whose conditions are asked in its own cells."""
+
+    def __init__(self, paths: Sequence[Path], linear: Sequence[bool], renamed: Sequence[tuple[Any, Any]]) -> None:
+        self.paths, self.linear = paths, linear
+        self._renamed = renamed
+        self._conditions: dict[int, Any] = {}
+
+    def condition(self, number: int) -> list[Any]:
+        """What the cells of this input satisfy on a path."""
+        if number not in self._conditions:
+            self._conditions[number] = [z3.substitute(fact, *self._renamed) for fact in self.paths[number].condition]
+        return self._conditions[number]
+
+
+class Questions:
+    """What the solver is asked about a symbolic pair: at each branch, pairs of paths that part there."""
+
+    def __init__(self, pair: SymbolicPair, first: _Side, second: _Side) -> None:
+        self._pair, self._sides = pair, (first, second)
+        self._at: dict[Site, list[tuple[int, int]]] = {}
+        for i, one in enumerate(first.paths):
+            for j, other in enumerate(second.paths):
+                branch = parted_at(one, other)
+                if branch is not None:
+                    self._at.setdefault(branch.site, []).append((i, j))
+        for pairs in self._at.values():
+            pairs.sort(key=lambda at: len(first.paths[at[0]].condition) + len(second.paths[at[1]].condition))
+
+    def answers(self, left_out: Set[Site], work: Work, *, ordinary: bool) -> Iterator[Solved]:
+        """Adjacent inputs whose runs part at the other sites, if floats are as exact as the solver."""
+        rules = [*self._pair.rules, *(self._pair.ordinary if ordinary else ())]
+        sites = sorted(self._at.keys() - left_out)
+        for left, site in zip(range(len(sites), 0, -1), sites, strict=True):
+            share = work.part(1 / left)
+            found = (self._solved(rules, i, j, share) for i, j in self._at[site][:ASKED])
+            yield from islice((one for one in found if one is not None), ANSWERED)
+
+    def _solved(self, rules: Sequence[Any], i: int, j: int, work: Work) -> Solved | None:
+        """Readable numbers that take these paths; None where there are none, or the solver gave up."""
+        first, second = self._sides
+        facts = [*rules, *first.condition(i), *second.condition(j)]
+        linear = first.linear[i] and second.linear[j]
+        solver = z3.Solver(ctx=facts[0].ctx)
         solver.add(*facts)
-        linear = terms.linear(facts)
         if work.over or work.check(solver, linear=linear) != z3.sat:
             return None
         chosen: list[tuple[Any, Any]] = []
-        for unknown in pair.unknowns:
+        for unknown in self._pair.unknowns:
             candidates = _candidates(unknown, facts, chosen, work)
             value = next((one for one in candidates if _allows(solver, unknown, one, work, linear)), None)
             if value is None:
@@ -168,10 +199,10 @@ class Follower:
             chosen.append((unknown.term, _literal(unknown, value)))
             solver.add(unknown.term == chosen[-1][1])
         sides = []
-        for cells in (pair.first, pair.second):
+        for cells in (self._pair.first, self._pair.second):
             values = [terms.exact_of(z3.simplify(z3.substitute(cell, *chosen))) for cell in cells]
             sides.append([value for value in values if value is not None])
-        return Answer(*sides)
+        return Solved(*sides)
 
 
 def within(term: Any, low: float | Fraction, high: float | Fraction) -> list[Any]:
@@ -187,19 +218,6 @@ def parted_at(first: Path, second: Path) -> Branch | None:
         if one.outcome is not other.outcome:
             return None if one.noisy or other.noisy else one
     return None
-
-
-def _questions(runs: Sequence[Sequence[Path]], known: frozenset[Site]) -> dict[Site, list[tuple[int, int]]]:
-    """For each site that is not known, pairs of paths that part there, those with the shortest conditions first."""
-    found: dict[Site, list[tuple[int, int]]] = {}
-    for i, one in enumerate(runs[0]):
-        for j, other in enumerate(runs[1]):
-            branch = parted_at(one, other)
-            if branch is not None and branch.site not in known:
-                found.setdefault(branch.site, []).append((i, j))
-    for pairs in found.values():
-        pairs.sort(key=lambda pair: len(runs[0][pair[0]].condition) + len(runs[1][pair[1]].condition))
-    return found
 
 
 def _candidates(
