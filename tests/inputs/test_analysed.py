@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,10 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from refutedp import ADD_REMOVE, ALL_DIFFER, REPLACE, Replace, Verdict, check
+from refutedp import (
+    ADD_REMOVE,
+    ALL_DIFFER,
+    ONE_DIFFERS,
+    REPLACE,
+    AddRemove,
+    AllDiffer,
+    OneDiffers,
+    Replace,
+    Verdict,
+    check,
+)
 from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.given import pairs_around
 from refutedp.inputs.source import Seen, pairs_for
+from refutedp.mechanisms import isvt1, noisy_max_laplace, svt
 from refutedp.model.mechanism import describe
 
 SMALL = {"search_runs": 10_000, "confirm_runs": 20_000, "progress": False}
@@ -291,3 +305,179 @@ def test_the_bug_is_found_and_its_twin_is_not_convicted(name):
     found = check(case.bug, epsilon=1.0, **case.kwargs, **SMALL)
     assert found.verdict is Verdict.VIOLATION
     assert check(case.twin, epsilon=1.0, **case.kwargs, **SMALL).verdict is not Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_linear_condition_is_parted_at(seed):
+    rng = np.random.default_rng(seed)
+    weights, least = rng.integers(-9, 10, size=3), int(rng.integers(-900, 900))
+    weights[0] += 20
+    first, second, third = weights.tolist()
+
+    def above(queries):
+        return first * queries[0] + second * queries[1] + third * queries[2] > least
+
+    def special(queries, epsilon, rng):
+        if above(queries):
+            return "above"
+        return rng.laplace(scale=1 / epsilon)
+
+    source, seen = source_of(special, lengths=(3,))
+    seen = [one for one in seen if len(one.pair.d1) == 5 and above(one.pair.d1) == above(one.pair.d2)]
+    pairs = source.propose(seen)
+    assert pairs
+    for pair in pairs:
+        assert above(pair.d1) != above(pair.d2)
+        assert ALL_DIFFER.difference(pair.d1, pair.d2) is None
+        assert (min(*pair.d1, *pair.d2) < 0) == (pair.outside == "negative answers")
+
+
+def above_700(queries, epsilon, rng):
+    if queries[-1] > 700.25:
+        return -1
+    return rng.laplace(scale=1 / epsilon)
+
+
+def even_and_large(queries, epsilon, rng):
+    if queries[0] > 90 and queries[0] % 2 == 0:
+        return -1
+    return rng.laplace(scale=1 / epsilon)
+
+
+@pytest.mark.parametrize(
+    ("function", "adjacency", "lengths"),
+    [
+        (above_700, ONE_DIFFERS, None),
+        (above_700, OneDiffers(0.5), (4,)),
+        (above_700, AllDiffer(0.5), (2, 7)),
+        (above_700, AllDiffer(3), (1,)),
+        (even_and_large, AllDiffer(2), None),
+    ],
+)
+def test_pairs_keep_the_adjacency_and_the_lengths(function, adjacency, lengths):
+    pairs = proposed(function, adjacency=adjacency, lengths=lengths)
+    assert pairs
+    for pair in pairs:
+        assert_parts_as_said(function, adjacency, pair)
+        assert lengths is None or len(pair.d1) in lengths
+
+
+def exactly_57(records, epsilon, rng):
+    for value in records:
+        if value == 57:
+            return "57"
+    return len(records) + rng.laplace(scale=1 / epsilon)
+
+
+def far_from_all(records, epsilon, rng):
+    for value in records:
+        if value > 5000:
+            return "far"
+    return len(records) + rng.laplace(scale=1 / epsilon)
+
+
+def product_of_70(records, epsilon, rng):
+    for one, other in records:
+        if one * 10 == other:
+            return "tenfold"
+    return len(records) + rng.laplace(scale=1 / epsilon)
+
+
+KNOWN = [(7, 70), (3, 4), (2, 9)]
+
+
+@pytest.mark.parametrize("kind", [AddRemove, Replace])
+def test_records_stay_between_the_users_where_odd_ones_are_forbidden(kind):
+    (pair,) = proposed(exactly_57, adjacency=kind((20, 70), odd=False))
+    assert pair.outside == ""
+    assert all(20 <= value <= 70 and type(value) is int for value in (*pair.d1, *pair.d2))
+    assert proposed(far_from_all, adjacency=kind((20, 70), odd=False)) == []
+    (pair,) = proposed(far_from_all, adjacency=kind((20, 70)))
+    assert pair.outside in {repr(value) for value in (*pair.d1, *pair.d2) if value > 5000}
+    for pair in proposed(product_of_70, adjacency=kind(KNOWN[1:], odd=False)):
+        assert {*pair.d1, *pair.d2} <= {*KNOWN}
+    (pair,) = proposed(product_of_70, adjacency=kind(KNOWN[1:]))
+    assert pair.outside
+
+
+def test_answers_that_the_user_gives_are_not_changed():
+    result = check(demo_total, epsilon=1.0, inputs=[[3, 5, 2]], **SMALL)
+    assert result.verdict is not Verdict.VIOLATION
+
+
+def test_it_proposes_once_and_only_if_nothing_was_found():
+    source, seen = source_of(demo_total)
+    first = source.propose(seen)
+    assert first
+    assert source.propose(seen) == []
+    assert source_of(demo_total)[0].propose(seen) == first
+    source, seen = source_of(demo_total)
+    assert source.propose([*seen, Seen(seen[0].pair, 0.5)]) == []
+    assert (source.calls, source.told()) == (0, "program analysis was not needed")
+
+
+def test_calls_are_counted_and_bounded():
+    calls = []
+
+    def counted(queries, epsilon, rng):
+        calls.append(1)
+        return sum(query if query > 100 else 0 for query in queries) + rng.laplace(scale=1 / epsilon)
+
+    source, seen = source_of(counted, calls=300)
+    source.propose(seen)
+    # What is under way at the bound is finished: the paths of two lengths, and the pairs of one.
+    assert len(calls) == source.calls <= 300 + 600
+
+
+def plain_sum(queries, epsilon, rng):
+    return sum(queries) + rng.laplace(scale=len(queries) / epsilon)
+
+
+def by_logarithm(queries, epsilon, rng):
+    logs = np.log(np.maximum(np.asarray(queries, dtype=float), 1))
+    return (1 if logs.sum() > 40 else 0) + rng.laplace(scale=1 / epsilon)
+
+
+def exits(queries, epsilon, rng):
+    if queries[0] > 50:
+        sys.exit(2)
+    return queries[0] + rng.laplace(scale=1 / epsilon)
+
+
+class Weird:
+    """Has a signature, and nothing that could be copied."""
+
+    def __call__(self, queries, epsilon, rng):
+        return getattr(self, "factor", 1) * queries[0] + rng.laplace(scale=1 / epsilon) * (queries[0] < 90)
+
+    def __copy__(self):
+        raise TypeError("there is but one")
+
+    __deepcopy__ = __reduce_ex__ = __copy__
+
+
+@pytest.mark.parametrize("function", [plain_sum, by_logarithm, exits, Weird(), functools.partial(plain_sum)])
+def test_what_cannot_be_followed_is_a_sentence(function):
+    source, seen = source_of(function)
+    assert all(pair.d1 != pair.d2 for pair in source.propose(seen))
+    assert source.told().startswith("program analysis ")
+
+
+def test_the_solver_is_not_loaded_for_code_without_comparisons():
+    code = (
+        "import sys; from refutedp import check; from refutedp.mechanisms import histogram, noisy_max_laplace\n"
+        "for one in (histogram, noisy_max_laplace):\n"
+        "    check(one, epsilon=1.0, search_runs=2000, confirm_runs=2000, progress=False)\n"
+        "print('z3' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("function", [svt, isvt1, noisy_max_laplace])
+def test_branches_that_noise_decides_are_left_alone(function):
+    source, seen = source_of(function)
+    arguments = {"epsilon": 1.0} | ({} if function is noisy_max_laplace else {"threshold": 1.5})
+    arguments |= {"bound": 1} if function is svt else {}
+    assert source.propose([Seen(replace(one.pair, arguments=arguments), -1.0) for one in seen]) == []
+    assert "no branch" in source.told() or "no comparison" in source.told()

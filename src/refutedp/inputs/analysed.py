@@ -155,12 +155,12 @@ class Analysed:
         self, follower: Follower, numbers: NumbersInData, usual: Sequence[Pair], work: Work
     ) -> Iterator[Parting]:
         """The first parting at each branch that costs enough, in an order that prefers short and ordinary inputs."""
-        done = _where_usual_runs_part(follower, numbers, usual[:USUAL_PAIRS])
-        if done is None:
+        tested, done = _where_usual_runs_part(follower, numbers, _of_all_lengths(usual)[:USUAL_PAIRS])
+        if not tested:
             return
         enough = 0.0
         in_vain: Counter[Site] = Counter()
-        for parting in self._partings(follower, numbers, done, work):
+        for parting in self._partings(follower, numbers, tested, done, work):
             if enough == 0:
                 enough = max(BETTER * self._ledger.usual(usual[:COMPARED]), MORE * self._allowed)
             pair = parting.pair
@@ -172,14 +172,19 @@ class Analysed:
             elif in_vain[parting.site] == IN_VAIN:
                 done.add(parting.site)
 
-    def _partings(self, follower: Follower, numbers: NumbersInData, done: set[Site], work: Work) -> Iterator[Parting]:
-        """Pairs whose runs part at branches that are not done, each pair once."""
+    def _partings(
+        self, follower: Follower, numbers: NumbersInData, tested: set[Site], done: set[Site], work: Work
+    ) -> Iterator[Parting]:
+        """Pairs whose runs part at branches that are not done, each pair once; `tested` are known branches."""
         known: set[str] = set()
+        asked: set[Site] = set()
         for length in sorted(set(LENGTHS if self._lengths is None else self._lengths)):
+            here: set[Site] = set()
             for symbolic in numbers.symbolic(follower, length):
                 if self.calls > self._most_calls:
                     return
                 questions = follower.questions(symbolic)
+                here |= questions.sites
                 answered: set[Site] = set()
                 for ordinary in (True, False) if symbolic.ordinary else (True,):
                     for answer in questions.answers(done | answered, work.part(SHARE), ordinary=ordinary):
@@ -188,6 +193,10 @@ class Analysed:
                             known.add(repr(parting.pair))
                             answered.add(parting.site)
                             yield parting
+            if here <= asked & done and tested <= asked:
+                # Longer inputs would only meet the same branches again.
+                return
+            asked |= here
 
     def _checked(self, follower: Follower, numbers: NumbersInData, answer: Solved) -> Parting | None:
         """The answer as a pair, if it is adjacent and its runs part, in Python's numbers as in the solver's."""
@@ -207,20 +216,32 @@ class Analysed:
         return Parting(Pair(made.d1, made.d2, category, dict(follower.arguments), outside=made.outside), branch.site)
 
 
-def _where_usual_runs_part(follower: Follower, numbers: NumbersInData, usual: Sequence[Pair]) -> set[Site] | None:
-    """The branches on data at which usual pairs part; None where they meet no branch that data alone decides."""
+def _of_all_lengths(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs in another order: one of each length before a second one of any."""
+    met: Counter[int] = Counter()
+    places = []
+    for pair in pairs:
+        met[len(pair.d1)] += 1
+        places.append(met[len(pair.d1)])
+    return [pair for _, _, pair in sorted(zip(places, range(len(pairs)), pairs, strict=True))]
+
+
+def _where_usual_runs_part(
+    follower: Follower, numbers: NumbersInData, usual: Sequence[Pair]
+) -> tuple[set[Site], set[Site]]:
+    """The branches that data alone decides in the runs of usual pairs, and those at which two runs part."""
     from refutedp.inputs.arguments.parting import parted_at
 
+    tested: set[Site] = set()
     parted: set[Site] = set()
-    tested = False
     for pair in usual:
         sides = [numbers.numbers(data) for data in (pair.d1, pair.d2)]
         paths = [follower.run(side) for side in sides if side is not None]
-        tested = tested or any(not branch.noisy for path in paths for branch in path.branches)
+        tested |= {branch.site for path in paths for branch in path.branches if not branch.noisy}
         branch = parted_at(*paths) if len(paths) == 2 else None
         if branch is not None:
             parted.add(branch.site)
-    return parted if tested else None
+    return tested, parted
 
 
 def _tests_something(function: Any) -> bool:

@@ -168,6 +168,11 @@ class Questions:
         for pairs in self._at.values():
             pairs.sort(key=lambda at: len(first.paths[at[0]].condition) + len(second.paths[at[1]].condition))
 
+    @property
+    def sites(self) -> Set[Site]:
+        """Where the two runs can part, as far as their paths tell."""
+        return self._at.keys()
+
     def answers(self, left_out: Set[Site], work: Work, *, ordinary: bool) -> Iterator[Solved]:
         """Adjacent inputs whose runs part at the other sites, if floats are as exact as the solver."""
         rules = [*self._pair.rules, *(self._pair.ordinary if ordinary else ())]
