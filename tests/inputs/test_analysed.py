@@ -400,6 +400,15 @@ def test_records_stay_between_the_users_where_odd_ones_are_forbidden(kind):
     assert pair.outside
 
 
+def test_unusual_inputs_are_left_out_where_such_ones_break_the_claim_already():
+    source, seen = source_of(far_from_all, adjacency=AddRemove((20, 70)))
+    broken = next(one for one in seen if one.pair.outside)
+    assert source.propose([*seen, Seen(broken.pair, 0.5)]) == []
+    source, seen = source_of(exactly_57, adjacency=AddRemove((20, 70)))
+    broken = next(one for one in seen if one.pair.outside)
+    assert [pair.outside for pair in source.propose([*seen, Seen(broken.pair, 0.5)])] == [""]
+
+
 def test_answers_that_the_user_gives_are_not_changed():
     result = check(demo_total, epsilon=1.0, inputs=[[3, 5, 2]], **SMALL)
     assert result.verdict is not Verdict.VIOLATION

@@ -90,7 +90,7 @@ class Analysed:
         self._ledger = Ledger(mechanism, seed)
         self._most_calls = calls
         self._followers: list[Follower] = []
-        self._done = False
+        self._done = self._outside_done = False
         self._words = "program analysis was not needed"
 
     def told(self) -> str:
@@ -112,6 +112,8 @@ class Analysed:
         if not _tests_something(self._mechanism.function):
             self._words = "program analysis found no comparison in the code"
             return []
+        # What unusual inputs show is told already; it is ordinary ones that are looked for then.
+        self._outside_done = any(one.score > 0 for one in seen)
         tried = sorted(seen, key=lambda one: -one.score)
         usual = [one.pair for one in tried if not one.pair.outside] or [one.pair for one in tried]
         try:
@@ -186,7 +188,7 @@ class Analysed:
                 questions = follower.questions(symbolic)
                 here |= questions.sites
                 answered: set[Site] = set()
-                for ordinary in (True, False) if symbolic.ordinary else (True,):
+                for ordinary in (True, False) if symbolic.ordinary and not self._outside_done else (True,):
                     for answer in questions.answers(done | answered, work.part(SHARE), ordinary=ordinary):
                         parting = self._checked(follower, numbers, answer)
                         if parting is not None and parting.site not in done and repr(parting.pair) not in known:
