@@ -209,6 +209,21 @@ def imbalance_twin(queries: np.ndarray, epsilon, rng):
     return lead + rng.laplace(scale=2 / epsilon)
 
 
+def float_total(queries, epsilon, rng):
+    """The total becomes a float before a special case looks at it."""
+    total = float(sum(queries))
+    if total > 300 and total % 77 == 5:
+        return "bingo"
+    return total + rng.laplace(scale=len(queries) / epsilon)
+
+
+def float_total_twin(queries, epsilon, rng):
+    total = float(sum(queries))
+    if total > 300 and total % 77 == 5:
+        total = total + 0.0
+    return total + rng.laplace(scale=len(queries) / epsilon)
+
+
 INCOMES = [(30, 200), (45, 100), (60, 0)]
 GUESTS = [{"age": 30, "visits": 4}, {"age": 41, "visits": 9}]
 BUGS = {
@@ -225,6 +240,7 @@ BUGS = {
         {"adjacency": ADD_REMOVE, "inputs": GUESTS},
     ),
     "fever": Bug(fever, fever_twin, "41.625 < value < 41.75", {"adjacency": Replace((35.0, 42.0), odd=False)}),
+    "float_total": Bug(float_total, float_total_twin, "total % 77 == 5"),
     "imbalance": Bug(imbalance, imbalance_twin, "queries[0] - queries.mean() > 333.5"),
 }
 
@@ -407,6 +423,16 @@ def test_unusual_inputs_are_left_out_where_such_ones_break_the_claim_already():
     source, seen = source_of(exactly_57, adjacency=AddRemove((20, 70)))
     broken = next(one for one in seen if one.pair.outside)
     assert [pair.outside for pair in source.propose([*seen, Seen(broken.pair, 0.5)])] == [""]
+
+
+def test_code_without_source_is_named_by_its_line():
+    names = {}
+    exec(
+        "def special(queries, epsilon, rng):\n    if queries[0] == 4321:\n        return 0\n    return rng.laplace()",
+        names,
+    )
+    (pair,) = proposed(names["special"], lengths=(1,))
+    assert pair.category == "the two runs part at line 2"
 
 
 def test_answers_that_the_user_gives_are_not_changed():

@@ -157,7 +157,12 @@ class Analysed:
         self, follower: Follower, numbers: NumbersInData, usual: Sequence[Pair], work: Work
     ) -> Iterator[Parting]:
         """The first parting at each branch that costs enough, in an order that prefers short and ordinary inputs."""
-        tested, done = _where_usual_runs_part(follower, numbers, _of_all_lengths(usual)[:USUAL_PAIRS])
+        varied = _of_all_lengths(usual)[:USUAL_PAIRS]
+        tested, done = _where_usual_runs_part(follower, numbers, varied)
+        if not tested:
+            # `float(total)` may hide what is tested later.
+            follower.own_float = True
+            tested, done = _where_usual_runs_part(follower, numbers, varied)
         if not tested:
             return
         enough = 0.0

@@ -25,6 +25,8 @@ from refutedp.model.mechanism import Mechanism
 
 ASKED, ANSWERED = 16, 3
 """Pairs of paths that are asked about at a branch of one symbolic pair, and answers that are enough."""
+EXPLORED = 0.3
+"""The part of the work that is left which goes into the paths of one length."""
 
 
 class Unknown(NamedTuple):
@@ -80,6 +82,8 @@ class Follower:
         self._explored: dict[int, tuple[list[Any], Explored]] = {}
         self.notes: list[str] = []
         """Why some paths were not followed."""
+        self.own_float = False
+        """Whether `float` keeps numbers under watch from the first run on (see `FollowedStage`)."""
 
     @property
     def calls(self) -> int:
@@ -106,8 +110,8 @@ class Follower:
         """The branches at which the runs of a symbolic pair may part."""
         return Questions(pair, self._side(pair.first), self._side(pair.second))
 
-    def _call(self, tracing: Tracing, numbers: Sequence[Any], *, own_float: bool = False) -> Any:
-        runner = self._runner.keeping_floats() if own_float else self._runner
+    def _call(self, tracing: Tracing, numbers: Sequence[Any]) -> Any:
+        runner = self._runner.keeping_floats() if self.own_float else self._runner
         try:
             return runner(tracing, self._fill(numbers), {}, watching=False)
         except SystemExit as stop:
@@ -125,16 +129,13 @@ class Follower:
         variables = [self.variable(f"cell{number}", number) for number in range(count)]
         domain = [fact for variable in variables for fact in within(variable, -self._largest, self._largest)]
 
-        def explored(own_float: bool) -> Explored:
-            def call(tracing: Tracing) -> Any:
-                return self._call(tracing, [symbol(tracing, one) for one in variables], own_float=own_float)
+        def call(tracing: Tracing) -> Any:
+            return self._call(tracing, [symbol(tracing, one) for one in variables])
 
-            return explore(call, domain, self.context, self._limits, self._work.part(0.3), self._memory)
-
-        found = explored(False)
-        if found.needs_float:
-            again = explored(True)
-            found = found if again.needs_float else again
+        found = explore(call, domain, self.context, self._limits, self._work.part(EXPLORED), self._memory)
+        if found.needs_float and not self.own_float:
+            self.own_float = True
+            return self._explore(count)
         self.notes += found.notes
         return variables, found
 
@@ -145,7 +146,7 @@ class _Side:
     def __init__(self, paths: Sequence[Path], linear: Sequence[bool], renamed: Sequence[tuple[Any, Any]]) -> None:
         self.paths, self.linear = paths, linear
         self._renamed = renamed
-        self._conditions: dict[int, Any] = {}
+        self._conditions: dict[int, list[Any]] = {}
 
     def condition(self, number: int) -> list[Any]:
         """What the cells of this input satisfy on a path."""
