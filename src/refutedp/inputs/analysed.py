@@ -159,8 +159,8 @@ class Analysed:
         """The first parting at each branch that costs enough, in an order that prefers short and ordinary inputs."""
         varied = _of_all_lengths(usual)[:USUAL_PAIRS]
         tested, done = _where_usual_runs_part(follower, numbers, varied)
-        if not tested:
-            # `float(total)` may hide what is tested later.
+        if not tested and any("float" in code.co_names for code in _codes(self._mechanism.function)):
+            # `float(total)` hides what is tested later.
             follower.own_float = True
             tested, done = _where_usual_runs_part(follower, numbers, varied)
         if not tested:
@@ -251,6 +251,11 @@ def _where_usual_runs_part(
     return tested, parted
 
 
+def _codes(function: Any) -> list[types.CodeType]:
+    """The user's code that a function reaches."""
+    return [code for part in reached(function) if isinstance(part, types.CodeType) for code in nested_codes(part)]
+
+
 def _tests_something(function: Any) -> bool:
     """Whether the user's code compares anything, or branches on it.
 
@@ -260,8 +265,7 @@ def _tests_something(function: Any) -> bool:
     module = getattr(function, "__module__", None) or type(function).__module__
     if module.startswith(_OWN):
         return False
-    codes = [code for part in reached(function) if isinstance(part, types.CodeType) for code in nested_codes(part)]
-    names = {one.opname for code in codes for one in instructions(code)}
+    names = {one.opname for code in _codes(function) for one in instructions(code)}
     return any(
         name in ("COMPARE_OP", "CONTAINS_OP") or ("JUMP" in name and name.endswith(("_TRUE", "_FALSE", "_OR_POP")))
         for name in names
