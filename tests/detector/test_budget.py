@@ -29,7 +29,9 @@ def test_the_search_takes_no_more_runs_than_are_planned(given, pairs):
 
 def test_pairs_beyond_the_records_have_rounds_of_their_own_and_these_are_planned_too():
     def count(data, epsilon, rng):
-        return len(data) + rng.laplace(scale=1 / epsilon) if min(data, default=0) > -10 else None
+        # Program analysis would propose one more pair: it does not follow an arctangent.
+        usual = math.atan(min(data, default=0)) > math.atan(-10)
+        return len(data) + rng.laplace(scale=1 / epsilon) if usual else None
 
     result = check(
         count,

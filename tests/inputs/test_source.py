@@ -1,5 +1,6 @@
 """Sources of pairs: what they propose, and a source that learns plugged into a whole check."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -13,9 +14,9 @@ from refutedp.model.records import Pair
 
 
 def only_far_out(queries, epsilon, rng):
-    """Leaks at one power of two, which the code does not name."""
+    """Leaks at one power of two, which the code does not name, and which no solver can see through its logarithm."""
     noisy = queries[0] + rng.laplace(scale=2 / epsilon)
-    return noisy if queries[0] != int("1000000000000", base=2) else (noisy, queries[0])
+    return noisy if math.log2(max(queries[0], 1)) != int("1100", base=2) else (noisy, queries[0])
 
 
 class Doubling:

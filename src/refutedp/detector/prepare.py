@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
@@ -80,7 +81,7 @@ class Prepared:
         records = isinstance(request.adjacency, AddRemove | Replace)
         # Who gives query answers says how many there are and what they look like.
         if request.pairs is None and (records or request.inputs is None):
-            self._sources.append(self._evolved(request))
+            self._sources += self._beyond_the_usual(request)
 
     @property
     def calls(self) -> int:
@@ -102,21 +103,25 @@ class Prepared:
         """Calls that were made besides, to time the mechanism."""
         self._calls += calls
 
-    def _evolved(self, request: Request) -> Evolved:
+    def _beyond_the_usual(self, request: Request) -> list[PairSource]:
+        """Program analysis, and evolution after it."""
         datasets = []
         if request.inputs is not None:
             datasets = datasets_of(request.adjacency, request.inputs, self.settings.seed)
         lifted = any(sampler.shares_noise for sampler in self.samplers)
         part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
-        return Evolved(
-            self.mechanism,
-            request.adjacency,
-            datasets,
-            allowed=request.claim.rough_epsilon,
-            lengths=self.settings.lengths,
-            seed=self.settings.seed,
-            calls=max(self.settings.search_runs // part, least),
-        )
+        return [
+            kind(
+                self.mechanism,
+                request.adjacency,
+                datasets,
+                allowed=request.claim.rough_epsilon,
+                lengths=self.settings.lengths,
+                seed=self.settings.seed,
+                calls=max(self.settings.search_runs // part, least),
+            )
+            for kind in (Analysed, Evolved)
+        ]
 
     def more(self, seen: Sequence[Seen] = ()) -> list[Sampler]:
         """The samplers of what the sources propose next, which join the others."""
@@ -127,6 +132,9 @@ class Prepared:
             if (line := source.told()) not in self._told:
                 self._told.add(line)
                 self._report(Progress("pairs", 0, 0, told=line))
+            if seen and proposed:
+                # Later sources wait: what these show may make them needless.
+                break
         if not bare:
             return []
         if _wants_arrays(self.mechanism):

@@ -72,7 +72,6 @@ def mine(function: Any) -> Mined:
     Mined(numbers=(100,), words=('x',), dates=())
     """
     found: dict[tuple[type, Any], None] = {}
-    seen: set[int] = set()
 
     def keep(value: Any) -> None:
         if isinstance(value, np.generic):
@@ -90,6 +89,24 @@ def mine(function: Any) -> Mined:
             for item in itertools.chain.from_iterable(value.items()):
                 keep(item)
 
+    for part in reached(function):
+        keep(part)
+    plain = [value for kind, value in found if kind in (int, float)]
+    numbers = [value for value in plain if value not in _DULL and abs(value) < 1e12]
+    dates = [value for kind, value in found if issubclass(kind, datetime.date)]
+    words = [value for kind, value in found if kind is str and value and len(value) <= 40]
+    return Mined(tuple(dict.fromkeys(numbers))[:MOST], tuple(words)[:MOST], tuple(dates)[:MOST])
+
+
+def reached(function: Any) -> list[Any]:
+    """The code objects and values that a function and the user's functions behind it refer to.
+
+    >>> [type(part).__name__ for part in reached(lambda queries, most=3: queries[0] > most)]
+    ['code', 'int']
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+
     def visit(value: Any, depth: int) -> None:
         if depth == 0 or id(value) in seen:
             return
@@ -99,14 +116,10 @@ def mine(function: Any) -> Mined:
             if callable(part) or part is owner:
                 visit(part, depth - 1)
             else:
-                keep(part)
+                found.append(part)
 
     visit(function, _DEPTH)
-    plain = [value for kind, value in found if kind in (int, float)]
-    numbers = [value for value in plain if value not in _DULL and abs(value) < 1e12]
-    dates = [value for kind, value in found if issubclass(kind, datetime.date)]
-    words = [value for kind, value in found if kind is str and value and len(value) <= 40]
-    return Mined(tuple(dict.fromkeys(numbers))[:MOST], tuple(words)[:MOST], tuple(dates)[:MOST])
+    return found
 
 
 def _parts(value: Any) -> Iterator[Any]:

@@ -2,7 +2,8 @@
 
 `problem` says what is wanted; `diverge` follows both runs along all paths (`explore`, `noise_free_run`: draws without
 noise; `watched`, `watched_arrays`, `terms`: numbers that are Z3 terms; `paths`: what is recorded), has Z3 solve for
-arguments (`solve`, `choose`) and checks them by running them; `fallback` is for what cannot be followed.
+arguments (`solve`) and checks them by running them; `fallback` is for what cannot be followed. `parting` asks the
+other question: arguments are known, and the numbers of two adjacent inputs are not.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +11,7 @@ import z3
 
 from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.constraints import Encoding, Problem, Variable, encode, least_noise, optimise
+from refutedp.inputs.arguments.explore import Work
 
 Value = bool | int | Fraction
 
@@ -103,7 +104,9 @@ def _choose(
             continue
         # With the chosen values in place, products of arguments mostly become linear.
         known = [(v.term, _literal(chosen[v.wanted.name], v)) for v in problem.variables if v.wanted.name in chosen]
-        interval = _range(problem, [z3.simplify(z3.substitute(fact, *known)) for fact in taken], variable.term)
+        interval = value_range(
+            problem.work, [z3.simplify(z3.substitute(fact, *known)) for fact in taken], variable.term
+        )
         readable = iter(_PROBES) if interval is None else readable_reals(interval)
         value = _first_allowed(problem, solver, variable, readable, linear)
         if value is None:
@@ -158,16 +161,16 @@ def _taken_paths(problem: Problem, encoding: Encoding, model: Any, noise: Any) -
     return facts
 
 
-def _range(problem: Problem, facts: list[Any], term: Any) -> Bounds | None:
-    """The values a term can take, the other arguments free; None when the solver cannot tell."""
+def value_range(work: Work, facts: Sequence[Any], term: Any) -> Bounds | None:
+    """The values a term can take, all other unknowns free; None when the solver cannot tell."""
     if not terms.linear(facts):
         return None
     ends: list[Fraction | None] = []
     for smallest in (True, False):
-        optimiser = z3.Optimize(ctx=problem.context)
+        optimiser = z3.Optimize(ctx=term.ctx)
         optimiser.add(*facts)
         end = optimiser.minimize(term) if smallest else optimiser.maximize(term)
-        if problem.work.check(optimiser) != z3.sat:
+        if work.check(optimiser) != z3.sat:
             return None
         infinite, value, _ = end.lower_values() if smallest else end.upper_values()
         ends.append(terms.exact_of(value) if terms.exact_of(infinite) == 0 else None)
