@@ -196,10 +196,10 @@ class Rounds:
 
     def look(self, stage: str, arms: Sequence[Arm], runs: int, stream: int) -> list[Arm]:
         """The arms with the best events of each, on `runs` runs a side."""
+        numbers = [arm.number for arm in arms]
         # The longest first, lest all cores wait for the last one.
         ordered = sorted(arms, key=lambda arm: -arm.sampler.length)
-        places = {arm.number: place for place, arm in enumerate(arms)}
-        return sorted(self.looks(stage, ordered, runs, (stream,)), key=lambda arm: places[arm.number])
+        return sorted(self.looks(stage, ordered, runs, (stream,)), key=lambda arm: numbers.index(arm.number))
 
     def looks(
         self, stage: str, arms: Sequence[Arm], runs: int, stream: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Pairs by program analysis: for each branch on the data, two adjacent inputs whose runs part there.
 
 A source of the race. The mechanism is followed without noise on data whose numbers are unknown, and Z3 finds numbers
-that take the two runs apart at a branch where the usual pairs stay together. Those pairs are raced that cost enough
+that make the two runs part at a branch where the usual pairs stay together. Those pairs are raced that cost enough
 by the ledger.
 """
 
