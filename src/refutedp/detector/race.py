@@ -48,7 +48,7 @@ LAST_EVENTS = 8
 """Events in the very last round: the fewer, the less chance has to be paid for."""
 ALIKE = 0.02
 """Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
-_NEAR = 0.003
+_NEAR = 0.003  # of the best score: the shortest of such events is chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,5 +398,5 @@ def _shortest_of_the_best(arms: Sequence[Arm]) -> tuple[Arm, Contender]:
     """Among the events within three thousandths of the best one, the one that is shortest to explain."""
     ranked = [(arm, one) for arm in arms for one in arm.contenders]
     top = max(one.score for _, one in ranked)
-    near = [(arm, one) for arm, one in ranked if one.score >= top - _NEAR * abs(top)]
+    near = [both for both in ranked if both[1].score >= top - _NEAR * abs(top)]
     return min(near, key=lambda both: (both[0].sampler.length + complexity(both[1].found.event), -both[1].score))
