@@ -2,8 +2,8 @@
 
 `python -m bench.shortest [NAME ...]`: for each bug of `tests/battery` that is found (quick ones unless named), the
 number of queries or records of the printed pair, and the fewest of any pair of up to four with small values,
-constants of the code and the witness's values that costs twice what the claim allows, by the ledger. Prints "longer"
-where the printed pair has over one more.
+constants of the code and the witness's values that costs twice what the claim allows by the ledger, and breaks the
+claim in a check of its own. Prints "longer" where the printed pair has over one more.
 """
 
 from __future__ import annotations
@@ -63,9 +63,17 @@ def shortest(case: Case, found: Any, arguments: dict[str, Any]) -> int | None:
         for length in range(LONGEST + 1):
             for d1, d2 in itertools.islice(candidates(case, length, found), MOST):
                 loss = ledger.loss(d1, d2, arguments, beyond=allowed)
-                if loss.size > allowed and not loss.raised:
+                if loss.size > allowed and not loss.raised and _breaks(case, d1, d2, arguments):
                     return min(len(d1), len(d2))
     return None
+
+
+def _breaks(case: Case, d1: Any, d2: Any, arguments: dict[str, Any]) -> bool:
+    """Whether a check of this pair alone finds a violation: the ledger only hints at one."""
+    given = {name: value for name, value in case.kwargs.items() if name not in ("inputs", "args", "lengths")}
+    small = {"search_runs": 5_000, "confirm_runs": 20_000, "progress": False}
+    result = check(case.bug, **given, args=arguments, pairs=[(d1, d2)], **small)
+    return result.verdict is Verdict.VIOLATION
 
 
 def main(*names: str) -> None:

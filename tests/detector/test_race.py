@@ -3,9 +3,9 @@
 import pytest
 
 from refutedp import check
-from refutedp.detector.look import Looked
+from refutedp.detector.look import Contender, Looked, distinct
 from refutedp.detector.profile import PROFILE_CALLS
-from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Contender, Rounds, distinct, still_racing
+from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Rounds, still_racing
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search

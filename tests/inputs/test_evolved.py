@@ -15,6 +15,7 @@ from refutedp.inputs.record_drafts import CannotHold, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
+from tests.battery import first_half
 
 MINED = Mined((42, 0.25, 100, 13), ("vip", "gold"))
 SMALL = {"search_runs": 10_000, "confirm_runs": 20_000, "progress": False}
@@ -219,3 +220,11 @@ def test_what_only_negative_answers_or_unusual_records_show_is_told():
     assert any("give answers that can with inputs=" in note for note in result.notes)
     result = check(total, epsilon=1.0, adjacency=ADD_REMOVE, **SMALL)
     assert result.evidence.pair.outside
+
+
+def test_a_shorter_pair_is_taken_where_it_breaks_the_claim_too():
+    """Two bars are enough to show that all bars shrink with the largest; evolution's clearest pair has more."""
+    case = next(case for case in first_half.CASES if case.name == "bar_heights")
+    result = check(case.bug, **case.kwargs, confirm_runs=20_000, progress=False)
+    assert result.verdict is Verdict.VIOLATION
+    assert len(result.counterexample.pair.d1) <= 3

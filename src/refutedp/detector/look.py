@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refutedp.events.predicates import Feature, nearly_all
+from refutedp.events.predicates import Feature, complexity, nearly_all
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
 from refutedp.events.tables import rounding_features, subtle_features
 from refutedp.hypothesis.claim_test import ClaimScorer
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
+from refutedp.model.records import Counts
 from refutedp.model.settings import Settings
 from refutedp.sampling.sampler import Sampler, noise_free_leaves
 
@@ -25,6 +26,17 @@ MOST_OPTIMISTIC = 12
 """Events of a pair that come along though only more runs will tell."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
+ALIKE = 0.02
+"""Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An event with its hits on the fresh runs of its last round."""
+
+    found: Scored
+    counts: Counts | None = None
+    score: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +128,16 @@ def _numbers_in(*inputs: Any) -> list[float]:
             numbers = (cell for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool))
             found.update((float(n), None) for n in numbers if abs(n) < 1e300)
     return sorted(found)[:MOST_LANDMARKS]
+
+
+def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
+    """One contender for all events with about the same hits, which promise the same: the shortest."""
+    kept: list[Scored] = []
+    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.optimistic_score)):
+        if not any(one.swapped == scored.swapped and _alike(scored, one) for one in kept):
+            kept.append(scored)
+    return tuple(Contender(scored) for scored in kept)
+
+
+def _alike(one: Scored, other: Scored) -> bool:
+    return all(abs(a - b) <= ALIKE * max(a, b) for a, b in ((one.x, other.x), (one.y, other.y)))

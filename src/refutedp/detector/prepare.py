@@ -123,6 +123,12 @@ class Prepared:
             for kind in (Analysed, Evolved)
         ]
 
+    def shorter(self, pair: Pair) -> Sampler | None:
+        """The sampler of a shorter pair that may break the claim as this one does, if a source knows one."""
+        known = (source.shorter(pair) for source in self._sources)
+        found = next((short for short in known if short is not None), None)
+        return None if found is None else self._sampled([found])[0]
+
     def more(self, seen: Sequence[Seen] = ()) -> list[Sampler]:
         """The samplers of what the sources propose next, which join the others."""
         bare: list[Pair] = []
@@ -135,8 +141,10 @@ class Prepared:
             if seen and proposed:
                 # Later sources wait: what these show may make them needless.
                 break
-        if not bare:
-            return []
+        return self._sampled(bare) if bare else []
+
+    def _sampled(self, bare: Sequence[Pair]) -> list[Sampler]:
+        """The samplers of some pairs, which join the others: complete with arguments, and tried out."""
         if _wants_arrays(self.mechanism):
             bare = [_as_arrays(pair) for pair in bare]
         # Sources that know the arguments give them along.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from refutedp.detector.confirmations import Allocation, Paired
-from refutedp.detector.look import MOST_OPTIMISTIC, Looked, look_at
+from refutedp.detector.look import MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
 from refutedp.detector.prepare import Prepared
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import OPTIMISTIC, Scored
@@ -28,8 +28,8 @@ from refutedp.hypothesis.claim_test import ClaimScorer, claim_test
 from refutedp.hypothesis.tests import ratio
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
-from refutedp.model.records import Candidate, Counts
-from refutedp.model.settings import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, Progress, Settings, child
+from refutedp.model.records import Candidate, Counts, Pair
+from refutedp.model.settings import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, SHORTEN_STREAM, Progress, Settings, child
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.sampler import Sampler, chunk_sizes
 
@@ -46,18 +46,7 @@ LAST_ROUNDS = ((6, 1), (2, 2))
 """How many pairs are in each of the last rounds, and on how many fresh runs in units of the search runs."""
 LAST_EVENTS = 8
 """Events in the very last round: the fewer, the less chance has to be paid for."""
-ALIKE = 0.02
-"""Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 _NEAR = 0.003  # of the best score: the shortest of such events is chosen
-
-
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """An event with its hits on the fresh runs of its last round."""
-
-    found: Scored
-    counts: Counts | None = None
-    score: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +147,8 @@ def search(
                 found = replace(found, candidate=chosen[0], sampler=chosen[1])
             else:
                 found = replace(found, outside=chosen)
+    if found.candidate is not None and found.candidate.score > scorer.threshold:
+        found = race.shortened(found, found.candidate.pair)
     return replace(
         found, promising=frozenset(arm.number for arm in arms if arm.seen.optimistic_score >= _reach(arms))
     )
@@ -304,6 +295,24 @@ class Rounds:
             contenders.append(Contender(old.found, counts, score))
         return replace(arm, contenders=tuple(contenders))
 
+    def shortened(self, found: Found, pair: Pair) -> Found:
+        """The same with a shorter pair, if a source knows one, and fresh runs on it break the claim beyond doubt."""
+        sampler = self.prepared.shorter(pair)
+        if sampler is None:
+            return found
+        runs = self.settings.search_runs
+        (arm,) = self.look("shorten", [Arm(len(self.prepared.samplers) - 1, sampler)], runs, SHORTEN_STREAM)
+        found = replace(
+            found,
+            pairs=len(self.prepared.samplers),
+            runs=found.runs + 2 * runs,
+            noise_free=found.noise_free + arm.seen.noise_free,
+        )
+        if arm.score <= self.scorer.threshold:
+            return found
+        candidate, sampler = self.choice(arm, arm.seen.search.best[0])
+        return replace(found, candidate=candidate, sampler=sampler)
+
     def rounding(self, arms: Sequence[Arm]) -> tuple[Candidate, Sampler] | None:
         """The best event about the rounding of floats, if it looks like a violation."""
         ordinary = [arm for arm in arms if not arm.sampler.pair.outside] or arms
@@ -358,19 +367,6 @@ class Rounds:
     @property
     def _pool(self) -> Pool:
         return Pool(self.settings.jobs, self.settings.engine)
-
-
-def distinct(events: Sequence[Scored]) -> tuple[Contender, ...]:
-    """One contender for all events with about the same hits, which promise the same: the shortest."""
-    kept: list[Scored] = []
-    for scored in sorted(events, key=lambda scored: (complexity(scored.event), -scored.optimistic_score)):
-        if not any(one.swapped == scored.swapped and _alike(scored, one) for one in kept):
-            kept.append(scored)
-    return tuple(Contender(scored) for scored in kept)
-
-
-def _alike(one: Scored, other: Scored) -> bool:
-    return all(abs(a - b) <= ALIKE * max(a, b) for a, b in ((one.x, other.x), (one.y, other.y)))
 
 
 def still_racing(arms: Sequence[Arm], pairs: int) -> list[Arm]:

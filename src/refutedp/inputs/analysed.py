@@ -93,6 +93,9 @@ class Analysed:
         self._done = self._outside_done = False
         self._words = "program analysis was not needed"
 
+    def shorter(self, pair: Pair) -> None:
+        """None: short lengths are asked for first."""
+
     def told(self) -> str:
         """How many paths were followed and how many pairs are worth runs, or why none were."""
         return self._words

@@ -77,6 +77,7 @@ class Evolved:
         """Those of the best pair so far."""
         self._done = self._arrays = False
         self._proposed = self._near = 0
+        self._shorter: dict[frozenset[str], Pair] = {}
         self.looked_at = 0
         """How many pairs the ledger has seen."""
 
@@ -114,7 +115,20 @@ class Evolved:
         found = _unlike(self._breed(mined, enough))[:MOST_PROPOSED]
         self._most_calls = self._all_calls
         self._proposed = len(found)
-        return [self._pair(self._shortened(one, CLEARLY * enough)) for one in found]
+        return [self._short_pair(one, enough) for one in found]
+
+    def _short_pair(self, one: Bred, enough: float) -> Pair:
+        """A short pair that clearly costs enough; one that is shorter still, and just so, is kept for `shorter`."""
+        clear = self._shortened(one, CLEARLY * enough)
+        just = self._shortened(clear, max(MORE * self._allowed, KEEPS * enough))
+        pair = self._pair(clear)
+        if just.draft.length < clear.draft.length:
+            self._shorter[_key(pair)] = self._pair(just)
+        return pair
+
+    def shorter(self, pair: Pair) -> Pair | None:
+        """A shorter pair than this one that may break the claim, too."""
+        return self._shorter.get(_key(pair))
 
     def _breed(self, mined: Mined, enough: float) -> list[Bred]:
         found: list[Bred] = []
@@ -198,6 +212,11 @@ class Evolved:
         d1, d2 = self._inputs(one.draft)
         category = f"evolved from {one.draft.reason}: {one.loss.words}"
         return Pair(d1, d2, category, dict(self._arguments), outside=one.draft.outside)
+
+
+def _key(pair: Pair) -> frozenset[str]:
+    """The two inputs, whichever comes first."""
+    return frozenset((repr(pair.d1), repr(pair.d2)))
 
 
 def _best(found: Sequence[Bred]) -> float:

@@ -48,6 +48,10 @@ class PairSource(Protocol):
         """What it has tried, in a few words."""
         ...
 
+    def shorter(self, pair: Pair) -> Pair | None:
+        """A shorter pair that may break the claim as this one, which it proposed, does; None where it knows none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
@@ -67,6 +71,9 @@ class Fixed:
     def propose(self, seen: Sequence[Seen]) -> Sequence[Pair]:
         """All of them at first, none later."""
         return () if seen else self.pairs
+
+    def shorter(self, pair: Pair) -> None:
+        """None: these pairs are as they are."""
 
     def told(self) -> str:
         """How many there are."""

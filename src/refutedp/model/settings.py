@@ -34,7 +34,7 @@ TRIAL_STREAM, CONFIRM_STREAM, PROOF_STREAM, TIMING_STREAM = 0, 2, 3, 4
 PILOT_STREAM, MAIN_STREAM, ROUND_STREAM, SPRINT_STREAM = 10, 11, 12, 13
 PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM = 20, 21, 22, 23, 24
 EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM, TRY_STREAM = 30, 31, 32, 50
-LEDGER_STREAM, EVOLVE_STREAM = 40, 41
+LEDGER_STREAM, EVOLVE_STREAM, SHORTEN_STREAM = 40, 41, 42
 """The first number of every key, one for each purpose: no two purposes share runs."""
 ANEW = 100
 """Added to a stream whose runs could not all be lifted, and are all made again by plain calls."""
