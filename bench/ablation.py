@@ -53,7 +53,7 @@ SWITCHES: dict[str, list[Callable[[], Any]]] = {
         _set("refutedp.detector.plan._moved", _unmoved),
         _set("refutedp.detector.plan._further", lambda *_: None),
     ],
-    "common noise": [_set("refutedp.detector.race._Round._common", lambda *_: None)],
+    "common noise": [_set("refutedp.detector.race.Rounds._common", lambda *_: None)],
     "kept heap": [_set("refutedp.sampling.lifted.lift.keep_freed_memory", lambda: None)],
     "layout by element": [
         _set(f"refutedp.sampling.lifted.{where}.drawn_by_element", _by_run)

@@ -96,7 +96,7 @@ def table(simulations: int, alpha: float) -> float:
         for way in _ways(case):
             rate, alarms = _alarms(case, way, simulations, alpha)
             worst = max(worst, alarms)
-            name = "pairs" if isinstance(way, ImportancePlan) else "apart"
+            name = "pairs" if isinstance(way, ImportancePlan) else "unpaired"
             print(f"{case.words:<34}{name:<6}{rate:>15.3g}{alarms:>9.4f}", flush=True)
     return worst
 

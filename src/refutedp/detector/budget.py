@@ -145,6 +145,9 @@ def _least_confirm(epsilon: float, settings: Settings) -> int:
 
 
 def _cores(settings: Settings) -> int:
+    """One where the usual limit is meant, lest the number of cores change the result."""
+    if settings.time_limit is None:
+        return 1
     return (os.cpu_count() or 1) if settings.jobs == -1 else settings.jobs
 
 

@@ -1,4 +1,4 @@
-"""Decide whether the runs that confirm a candidate are importance-sampled, and where to.
+"""Decides whether the confirmation runs are importance-sampled, and towards which event.
 
 They are where plain runs would not convict within the budget and importance-sampled ones would; where the fastest
 conviction is wanted; and, with `importance="always"`, where few hits on the rarer side would leave the bound loose.

@@ -1,4 +1,4 @@
-"""Find the half-line into a tail where a claim breaks most clearly, by pilots drawn ever further towards it."""
+"""Finds the tail event (a half-line) that breaks a claim most clearly, by pilot runs that move into the tail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what the user hands in to pairs that can be run: arguments filled in, one trial of everything."""
+"""Turns the request into runnable pairs: fills in arguments, tries each pair, chooses its sampler."""
 
 from __future__ import annotations
 

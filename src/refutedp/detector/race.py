@@ -1,4 +1,4 @@
-"""The race: pairs run, their events are scored, and the better part goes on with more runs, until one is left.
+"""The race: successive halving over pairs. Each round keeps the better ones and gives them more runs.
 
 In the first two rounds every event of the outputs is looked at (`look.py`): a pilot of all pairs, and the rest of the
 search runs for the pairs that are left. In the last rounds the best events of the best pairs are counted on fresh

@@ -1,4 +1,4 @@
-"""A sprint before the race, where every run is a call: blatant violations are convicted within hundreds of calls.
+"""A quick first search where every run is a call: blatant violations are convicted in hundreds of calls.
 
 Each pair gets a few runs. As soon as an event promises a conviction within a few hundred fresh ones it is proposed,
 to be tested at a small share of the significance; if that fails, the sprint goes on, and after it the race. What is

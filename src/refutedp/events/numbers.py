@@ -1,4 +1,4 @@
-"""The numbers that a feature has on the two sides of a pair, and where intervals of them begin and end.
+"""A feature's numeric values on d1 and d2, and the candidate end points of interval events.
 
 Ends are quantiles of the numbers seen, rounded, and numbers that occur again and again.
 """

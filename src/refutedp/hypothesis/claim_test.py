@@ -1,4 +1,4 @@
-"""How a claim is tested, and events ranked against it: as a bound on a ratio, or on lines; see `claim_test`.
+"""Chooses the test and the event score for a claim: a ratio for pure DP, tangent lines for all others.
 
 A pure claim, P1 <= e^epsilon P2, has exact tests without a nuisance parameter. Every other claim is the statement
 P1 <= largest(P2), tested by `tests.line` in an order that one tangent gives; the tangent is chosen on search runs and

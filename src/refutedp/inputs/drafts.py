@@ -1,4 +1,4 @@
-"""Pairs in the making: where evolution starts, how it changes a pair, and how a pair gets simpler.
+"""The individuals of the evolutionary search: how pairs are seeded, mutated and simplified.
 
 It starts from constants of the mechanism's code, at which it may do something else, and from usual sizes. A draft is
 a data set and a step to its neighbour. Whatever is done to it, the two inputs stay adjacent.

@@ -1,4 +1,4 @@
-"""Pairs that no table has: bred for what the ledger says they cost, and then made short.
+"""Evolutionary search for pairs with a large estimated privacy loss (`tracing/ledger`), made short afterwards.
 
 A source of the race. It begins with the constants of the code, orders of magnitude and lengths, looks at each with a
 few calls, and goes on from the best where that beats what was tried before.

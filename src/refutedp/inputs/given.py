@@ -1,4 +1,4 @@
-"""What the user gives: pairs as they are, or data sets (or a Hypothesis strategy of them) and the pairs around."""
+"""Turns `pairs=` and `inputs=` (data sets, or a Hypothesis strategy of them) into adjacent pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that break code, derived from ordinary ones: each differs from one of them in a single value."""
+"""Makes odd records (nan, infinities, unknown categories) by changing one value of an ordinary record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records in the making: what comes into which data set, within what the user said of them."""
+"""Makes new records for the evolutionary search, within the limits that the user gave."""
 
 from __future__ import annotations
 

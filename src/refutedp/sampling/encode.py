@@ -1,4 +1,4 @@
-"""Python objects to columns: what the mechanism returned, grouped by shape, one array a leaf."""
+"""Stores outputs as columns: grouped by shape, one array for each leaf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of a mechanism and of the helpers it calls, whose globals see a stage; no module is patched.
+"""Copies a mechanism and its helpers so that they see other modules and generators (a `Stage`); nothing is patched.
 
 A `Stage` is what a copied function sees of the world: proxies of `numpy.random`, `random` and generators. The user's
 code is copied, and a library's run as it is; which is whose is told by name, never by place: a mechanism is treated

@@ -1,4 +1,4 @@
-"""The ledger: a mechanism on two inputs with the same draws, what moved, and what that costs.
+"""Estimates the privacy loss of a pair by running both inputs on the same random draws.
 
 On the same draws a released number moves by some distance, and other draws move it by its noise: the distance over
 the noise is about the privacy loss of the pair. Where another answer comes out whatever the draws, or a number

@@ -1,4 +1,4 @@
-"""Both runs as one set of constraints over the same arguments, and what the best arguments satisfy.
+"""Encodes both runs as one MaxSMT problem over the arguments that they share.
 
 One selector per path implies the path's condition, its answers and its noise; a branch diverges when the runs do not
 both reach it with the same answer. Soft constraints, one per branch, ask for divergence (MaxSMT); the noise is

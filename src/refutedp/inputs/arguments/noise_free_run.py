@@ -1,4 +1,4 @@
-"""Call the mechanism without noise, its arguments under watch: copies that share its code, so lines stay the same."""
+"""Runs a copy of the mechanism without noise and records every use of its arguments; line numbers are its own."""
 
 from __future__ import annotations
 

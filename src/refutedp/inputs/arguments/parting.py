@@ -1,4 +1,4 @@
-"""Adjacent inputs whose two noise-free runs part at a branch: the numbers of the data are unknown, and Z3 finds them.
+"""Uses Z3 to find adjacent inputs whose noise-free runs take different sides of a branch.
 
 The paths of one run are explored with a variable for each number. Two paths that agree up to a branch and answer it
 differently are a question to the solver: which two adjacent inputs take them? The answer gets readable numbers.

@@ -1,4 +1,4 @@
-"""Python's arithmetic as Z3 terms, where the two disagree: `//`, `%`, `round`, truncation."""
+"""Z3 terms for the operations where Python and Z3 differ: `//`, `%`, `round`, truncation."""
 
 from __future__ import annotations
 

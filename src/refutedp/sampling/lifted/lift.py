@@ -1,4 +1,4 @@
-"""Lifted execution of one mechanism on one input: thousands of runs by a few calls, each path of them proven."""
+"""Runs a mechanism on one input thousands of times in a few calls; each path is checked by a plain replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks on a Dask or Ray cluster, as their own futures: under way, and taken in order.
+"""Runs tasks on Dask or Ray through their own futures; results come in order.
 
 joblib's backend of Dask hangs on a task that kills its workers; that of Ray gives all results at the end and retries
 none.

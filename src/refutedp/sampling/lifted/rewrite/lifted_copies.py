@@ -1,4 +1,4 @@
-"""The lifted copy of a mechanism: what it sees of the world, and what it could keep between calls.
+"""Builds the lifted copy: its replacement modules, and checks that it keeps no state between calls.
 
 It sees stand-ins for `numpy`, `math` and builtins that know columns. What could keep state between calls is copied,
 refused or watched, in the copy for replayed runs too.

@@ -1,4 +1,4 @@
-"""What a replay cannot see: code whose meaning would differ between a column and a number in some runs only.
+"""Refuses code that a replay cannot prove: it may treat a column otherwise than a number in some runs only.
 
 A replay of one run of every path proves everything that is the same in all runs of the path: type tests, attributes,
 helper calls. Left over is what depends on the value of a run without passing through a column's operators: identity

@@ -1,4 +1,4 @@
-"""Hear the untouched function: runs of a lift, repeated by the function itself on the same draws.
+"""Repeats lifted runs with the original function on the same draws and compares the outputs.
 
 This shares no code with what reads a mechanism's calls for lifted runs. The function gets a real generator, of a
 subclass of NumPy's. Its methods make the call that the function makes, from a fixed state, and the call that the
