@@ -47,8 +47,9 @@ OTHER_LEVEL = 1e-4
 """The significance of small checks, at most: what a note says is said without a p-value."""
 OTHER_EPSILONS = (0.1, 10.0)
 """Multiples of the claimed ε at which the mechanism is looked at, too."""
-HINT = 1.5
-"""How many times what the claim allows a pair must seem to cost there, to be checked."""
+HINT, BEYOND_CHANCE = 1.5, 0.3
+"""How many times what the claim allows a pair must seem to cost there to be checked, and by how much more: sixteen
+runs show an answer that differs in a few of them by chance."""
 ROUNDING_CALLS = 4_000
 """Calls a side, at most, to confirm a leak through rounding, which is blatant when it is there."""
 ROUNDING_LEVEL = 1e-9
@@ -91,11 +92,12 @@ def tell_other_epsilon(result: Result, request: Request, report: Callable[[Progr
     for factor in OTHER_EPSILONS:
         other_claim = replace(claim, epsilon=factor * claim.epsilon)
         arguments = {**evidence.pair.arguments, name: other_claim.epsilon}
+        suspicious = max(HINT * other_claim.epsilon, other_claim.epsilon + BEYOND_CHANCE)
         with Ledger(request.mechanism, result.settings.seed).open() as ledger:
-            loss = ledger.loss(evidence.pair.d1, evidence.pair.d2, arguments, beyond=HINT * other_claim.epsilon)
+            loss = ledger.loss(evidence.pair.d1, evidence.pair.d2, arguments, beyond=suspicious)
         effort = replace(result.effort, other_runs=result.effort.other_runs + ledger.calls)
         result = replace(result, effort=effort)
-        if loss.size > HINT * other_claim.epsilon and not loss.raised:
+        if loss.size > suspicious and not loss.raised:
             pairs = [(evidence.pair.d1, evidence.pair.d2)]
             there = replace(request, claim=other_claim, pairs=pairs, inputs=None, sources=())
             other, result = _small_check(result, there, None, report)
