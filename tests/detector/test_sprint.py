@@ -1,6 +1,7 @@
 """Where every run is a call, blatant violations take hundreds of calls, and correct mechanisms are let go."""
 
 import statistics
+from dataclasses import replace
 
 import pytest
 from scipy.stats import binom
@@ -8,6 +9,7 @@ from scipy.stats import binom
 from bench.anytime import BLATANT, CORRECT, SMALL, runs_of
 from refutedp import Verdict, check
 from refutedp.detector.sprint import MOST_TRIES, SHARE, for_a_try
+from refutedp.inputs import given
 from refutedp.model.settings import Settings
 
 
@@ -48,3 +50,13 @@ def test_every_call_is_counted():
 def test_a_fixed_number_of_runs_means_no_sprint():
     result = check(BLATANT[0], epsilon=0.5, stop="fixed", lift=False, search_runs=300, confirm_runs=700, lengths=(1,))
     assert result.verdict is Verdict.VIOLATION and result.effort.confirm_runs == 1_400
+
+
+def test_a_conviction_on_inputs_beyond_the_users_says_so(monkeypatch):
+    """Where no ordinary pair is there to try, the sprint tries the others, and must not tell them as ordinary."""
+    real = given.given_pairs
+    outside = lambda *what: [replace(pair, outside="nan") for pair in real(*what)]  # noqa: E731
+    monkeypatch.setattr(given, "given_pairs", outside)
+    result = check(BLATANT[0], epsilon=0.5, pairs=[([1], [2])], lift=False, progress=False)
+    assert result.verdict is Verdict.VIOLATION and result.effort.runs < 1_000
+    assert "Only inputs beyond those you gave show it: nan. If they cannot occur, use odd=False." in result.notes

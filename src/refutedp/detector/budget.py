@@ -156,10 +156,11 @@ def _note(settings: Settings, plan: Settings, epsilon: float, seconds: float) ->
     rare, rarest = (hits / (3 * one.search_runs) for one in (plan, settings))
     runs = f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "
     runs += f"confirm_runs={plan.confirm_runs:,} instead of {settings.confirm_runs:,}. "
-    told = f"Fitted to time_limit={settings.time_limit or 0:g} at {_speed(seconds)}: {runs}"
     if settings.time_limit is None:
         told = f"Every run is a call, so a minute was planned for, at {_speed(seconds)}: {runs}"
         told += "For the whole budget, say time_limit=inf (--time-limit inf). "
+    else:
+        told = f"Fitted to time_limit={settings.time_limit:g} at {_speed(seconds)}: {runs}"
     return told + (
         f"Events rarer than about 1 in {_round(max(1 / rare, 1.0)):,} were out of sight "
         f"(1 in {_round(max(1 / rarest, 1.0)):,} without the limit)."

@@ -233,13 +233,14 @@ def _sprinted(
         confirm_runs += tried.confirm_runs
         if tried.verdict is Verdict.VIOLATION:
             other = prepared.calls + quick.noise_free
+            outside = outside_note(tried.evidence, None, "")
             return replace(
                 result,
                 verdict=tried.verdict,
                 evidence=tried.evidence,
                 detectable_epsilon=detectable(tried.evidence, claim, for_a_try(settings)),
                 effort=Effort(len(prepared.samplers), quick.events, quick.runs, confirm_runs, other),
-                notes=(*prepared.notes, *request.notes),
+                notes=(*prepared.notes, *request.notes, *filter(None, [outside])),
                 make_profile=partial(profile_runs, tried.sampler, tried.evidence.candidate, settings),
             )
     return replace(result, effort=Effort(0, 0, quick.runs, confirm_runs, quick.noise_free))

@@ -97,7 +97,7 @@ class Prepared:
     def seconds_per_call(self) -> float:
         """What a call took in the trials of all pairs but the slowest, which may have loaded a library."""
         usual = sorted(self._took)[:-1] or self._took
-        return sum(usual) / len(usual) / (2 * TRIAL_RUNS)
+        return max(sum(usual) / len(usual) / (2 * TRIAL_RUNS), 1e-9)
 
     def add_calls(self, calls: int) -> None:
         """Calls that were made besides, to time the mechanism."""
