@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refutedp.events.predicates import Feature, complexity, nearly_all
+from refutedp.events.predicates import complexity, nearly_all
 from refutedp.events.ranking import Scored, Search, search_events, search_rounding
 from refutedp.events.tables import rounding_features, subtle_features
 from refutedp.hypothesis.claim_test import ClaimScorer
@@ -17,7 +17,7 @@ from refutedp.model.claims import Claim
 from refutedp.model.datasets import container_of
 from refutedp.model.records import Counts
 from refutedp.model.settings import Settings
-from refutedp.sampling.sampler import Sampler, noise_free_leaves
+from refutedp.sampling.sampler import Runs, Sampler, noise_free_leaves
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise
@@ -47,8 +47,10 @@ class Looked:
     """On either side."""
     search: Search
     rounding: Scored | None = None
+    references: tuple[tuple[Any, ...], ...] = ()
+    """The noise-free outputs that events compare with."""
     noise_free: int = 0
-    """Calls without noise, for events that compare with their outputs."""
+    """Calls without noise that these took."""
     same: str = ""
     """What nearly all runs did, if they did."""
 
@@ -71,24 +73,18 @@ def look_at(
     claim: Claim,
     scorer: ClaimScorer,
     settings: Settings,
-    subtle: tuple[Feature, ...] | None,
+    before: Looked | None,
     common: CommonNoise,
 ) -> Looked:
     """The best events of one of `pairs` pairs on n runs a side.
 
-    It is the first look, the pilot, while it is not known which `subtle` features show something. Lifted runs are
-    made on the `common` noise of all pairs.
+    The first look, the pilot, tells later ones which subtle features show something, and the noise-free outputs.
+    Lifted runs are made on the `common` noise of all pairs.
     """
-    pilot = subtle is None
+    pilot, subtle = before is None, None if before is None else before.search.promising
     runs = sampler.sample(n, seeds, common)
     pair = sampler.pair
-    references, calls = zip(
-        *(
-            noise_free_leaves(sampler.mechanism, data, pair.arguments, outputs)
-            for data, outputs in ((pair.d1, runs.first), (pair.d2, runs.second))
-        ),
-        strict=True,
-    )
+    references, calls = _references(sampler, runs) if before is None else (before.references, 0)
     scorer = scorer.on_runs(runs.first.size, sampler.shares_noise and settings.paired and settings.method != "fisher")
     least = 0.0
     if settings.rarity is not None:
@@ -99,7 +95,7 @@ def look_at(
     found = search_events(
         runs.first,
         runs.second,
-        [reference for reference in dict.fromkeys(references) if reference is not None],
+        references,
         subtle=subtle,
         landmarks=_numbers_in(pair.d1, pair.d2),
         scorer=scorer,
@@ -114,7 +110,15 @@ def look_at(
         rounding = search_rounding(
             runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
         )
-    return Looked(n, found, rounding, sum(calls), nearly_all(runs.first, runs.second))
+    return Looked(n, found, rounding, references, calls, nearly_all(runs.first, runs.second))
+
+
+def _references(sampler: Sampler, runs: Runs) -> tuple[tuple[tuple[Any, ...], ...], int]:
+    """The noise-free outputs on both inputs, and how many calls that took."""
+    pair = sampler.pair
+    sides = ((pair.d1, runs.first), (pair.d2, runs.second))
+    found = [noise_free_leaves(sampler.mechanism, data, pair.arguments, outputs) for data, outputs in sides]
+    return tuple(dict.fromkeys(leaves for leaves, _ in found if leaves is not None)), sum(calls for _, calls in found)
 
 
 def _numbers_in(*inputs: Any) -> list[float]:

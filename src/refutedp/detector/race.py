@@ -208,7 +208,7 @@ class Rounds:
                     self.claim,
                     self.scorer,
                     self.settings,
-                    None if arm.looked is None else arm.looked.search.promising,
+                    arm.looked,
                     common,
                 ),
                 arm.sampler.what,

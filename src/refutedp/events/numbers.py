@@ -6,10 +6,9 @@ Ends are quantiles of the numbers seen, rounded, and numbers that occur again an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,8 @@ class Numbers:
         self.least = float(numbers.min(initial=np.inf))
         self.largest = float(numbers.max(initial=-np.inf))
         self._numbers = numbers
-        self._bins_in_order: set[int] = set()
+        self._in_order = np.empty(0, dtype=np.bool_)
+        """Which bins are in order, once there are any."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -72,13 +72,13 @@ class Numbers:
         """The numbers that occur again and again, and how often they do after the first time."""
         least = max(2, len(self) // 5000)
         if self._stops is not None:
-            self._order(np.flatnonzero(np.diff(self._stops, prepend=0) > least))
+            self._order(np.flatnonzero(self._sizes > least))
         numbers = self._numbers
         # Equal numbers are neighbours, wherever there are enough of them.
-        last = np.flatnonzero(numbers[1:] != numbers[:-1])
-        if len(last) >= len(numbers) - 1:
+        differ = numbers[1:] != numbers[:-1]
+        if differ.all():
             return {}
-        last = np.append(last, len(numbers) - 1)
+        last = np.append(np.flatnonzero(differ), len(numbers) - 1)
         again = last.copy()
         again[1:] -= last[:-1] + 1
         often = np.flatnonzero(again >= least)
@@ -91,31 +91,36 @@ class Numbers:
         if len(self) <= FEW or not 1e-290 < width < np.inf:
             self._numbers = np.sort(self._numbers)
             return None
-        bins = self._bins(self._numbers).astype(np.uint16)
+        bins = self._bins(self._numbers)
         # Bins are in order whatever the rounding, for to subtract and to multiply never turn an order around.
         self._numbers = self._numbers[bins.argsort(kind="stable")]
-        return np.bincount(bins, minlength=BINS).cumsum()
+        self._sizes = np.bincount(bins, minlength=BINS)
+        self._in_order = self._sizes < 2
+        return self._sizes.cumsum()
 
-    def _bins(self, numbers: Floats) -> Hits:
+    def _bins(self, numbers: Floats) -> NDArray[np.uint16]:
         per_width = (BINS - 1) / (self.largest - self.least)
-        bins: Hits = ((numbers - self.least) * per_width).astype(np.int64)
-        return bins
+        return ((numbers - self.least) * per_width).astype(np.uint16)
 
     def _order_around(self, ends: Floats) -> None:
         """Put in order what a search for the ends must see so: numbers of other bins are all less, or all larger."""
         if self._stops is not None:
             self._order(self._bins(np.clip(ends, self.least, self.largest)))
 
-    def _order(self, bins: Iterable[int]) -> None:
-        fresh = {*map(int, bins)} - self._bins_in_order
+    def _order(self, bins: NDArray[Any]) -> None:
+        fresh = _distinct(bins[~self._in_order[bins]])
+        if not len(fresh):
+            return
+        assert self._stops is not None
+        sizes, stops = self._sizes[fresh], self._stops[fresh]
         if len(fresh) > BINS // 64:
             self._numbers.sort()
             self._stops = None
             return
-        assert self._stops is not None
-        for number in fresh:
-            self._numbers[self._stops[number - 1] if number else 0 : self._stops[number]].sort()
-        self._bins_in_order |= fresh
+        # All at once: no number of a bin is larger than one of the next.
+        places = np.repeat(stops - sizes.cumsum(), sizes) + np.arange(sizes.sum())
+        self._numbers[places] = np.sort(self._numbers[places])
+        self._in_order[fresh] = True
 
 
 @dataclass(frozen=True, slots=True)
