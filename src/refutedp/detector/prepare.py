@@ -13,6 +13,7 @@ import numpy as np
 
 from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
+from refutedp.inputs.arguments.problem import wanted_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
@@ -110,17 +111,16 @@ class Prepared:
             datasets = datasets_of(request.adjacency, request.inputs, self.settings.seed)
         lifted = any(sampler.shares_noise for sampler in self.samplers)
         part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
+        common: dict[str, Any] = {
+            "allowed": request.claim.rough_epsilon,
+            "lengths": self.settings.lengths,
+            "seed": self.settings.seed,
+            "calls": max(self.settings.search_runs // part, least),
+        }
+        wanted = wanted_arguments(self.mechanism, *_known_and_domains(self._given))
         return [
-            kind(
-                self.mechanism,
-                request.adjacency,
-                datasets,
-                allowed=request.claim.rough_epsilon,
-                lengths=self.settings.lengths,
-                seed=self.settings.seed,
-                calls=max(self.settings.search_runs // part, least),
-            )
-            for kind in (Analysed, Evolved)
+            Analysed(self.mechanism, request.adjacency, datasets, **common),
+            Evolved(self.mechanism, request.adjacency, datasets, wanted=wanted, **common),
         ]
 
     def shorter(self, pair: Pair) -> Sampler | None:
@@ -320,8 +320,7 @@ def complete(
     """
     if not pairs:
         return [], [], 0
-    domains = {name: value for name, value in given.items() if isinstance(value, Between | OneOf)}
-    known = {name: value for name, value in given.items() if name not in domains}
+    known, domains = _known_and_domains(given)
     missing = [o.name for o in mechanism.options if o.required and o.name not in known]
     if not missing and not domains:
         return [replace(pair, arguments=dict(known)) for pair in pairs], [], 0
@@ -341,6 +340,12 @@ def complete(
     quieter, calls = _quieter(mechanism, pairs, found, known, domains, limits)
     notes = dict.fromkeys(note for one in found for note in one.notes)
     return [*completed, *quieter], list(notes), calls + sum(one.calls for one in found)
+
+
+def _known_and_domains(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is given with a value, and what with a domain."""
+    domains = {name: value for name, value in given.items() if isinstance(value, Between | OneOf)}
+    return {name: value for name, value in given.items() if name not in domains}, domains
 
 
 def _require_own_noise(mechanism: Mechanism, known: Mapping[str, Any], scaling: frozenset[str]) -> None:

@@ -7,11 +7,14 @@ few calls, and goes on from the best where that beats what was tried before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from refutedp.inputs.arguments.problem import Wanted
 from refutedp.inputs.drafts import Draft, Mined, mine, query_drafts
+from refutedp.inputs.other_arguments import OtherArguments
 from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
 from refutedp.inputs.source import Seen
 from refutedp.model.adjacency import AddRemove, Adjacency, Replace
@@ -29,6 +32,8 @@ KEEPS, CLEARLY = 0.8, 1.5
 """The part of the cost that a shorter pair must keep, or how many times what it takes to be better."""
 IN_VAIN, WARY = 16, 1.5
 """So many pairs that come near in vain, with as many calls each, and the next ones have to seem better by so much."""
+PROBES, ARGUMENTS = 8, 0.3
+"""So many usual pairs are looked at with other arguments, by so large a part of the calls."""
 BREEDING = 0.7
 """The part of the calls for breeding; the others are for making short what was found."""
 _BARREN = 2
@@ -51,7 +56,7 @@ class Evolved:
     """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
 
     `allowed` is what the claim allows a pair to cost, `lengths` are those that the user wants, if any, and `calls` is
-    how often the mechanism may be called.
+    how often the mechanism may be called. `wanted` are the arguments that nobody gave: they may take other values.
     """
 
     def __init__(
@@ -64,8 +69,10 @@ class Evolved:
         lengths: Sequence[int] | None,
         seed: int,
         calls: int,
+        wanted: Sequence[Wanted] = (),
     ) -> None:
         self._mechanism = mechanism
+        self._wanted = wanted
         self._adjacency = adjacency
         self._datasets = datasets
         self._allowed = allowed
@@ -78,6 +85,7 @@ class Evolved:
         self._done = self._arrays = False
         self._proposed = self._near = 0
         self._shorter: dict[frozenset[str], Pair] = {}
+        self._noise_free = 0
         self.looked_at = 0
         """How many pairs the ledger has seen."""
 
@@ -90,7 +98,7 @@ class Evolved:
     @property
     def calls(self) -> int:
         """How often the mechanism was called."""
-        return self._ledger.calls
+        return self._ledger.calls + self._noise_free
 
     def propose(self, seen: Sequence[Seen]) -> list[Pair]:
         """The best of what was bred, shortened; nothing where the claim is broken already, or nothing is better."""
@@ -112,10 +120,31 @@ class Evolved:
         self._most_calls = int(BREEDING * self._all_calls)
         mined = mine(self._mechanism.function)
         self._arguments = ordinary[0].arguments
-        found = _unlike(self._breed(mined, enough))[:MOST_PROPOSED]
+        elsewhere = self._elsewhere(ordinary[:PROBES], mined, usual, enough)
+        found = _unlike(self._breed(mined, enough))[: MOST_PROPOSED - len(elsewhere)]
         self._most_calls = self._all_calls
-        self._proposed = len(found)
-        return [self._short_pair(one, enough) for one in found]
+        self._proposed = len(found) + len(elsewhere)
+        return [*elsewhere, *(self._short_pair(one, enough) for one in found)]
+
+    def _elsewhere(self, probes: Sequence[Pair], mined: Mined, usual: float, enough: float) -> list[Pair]:
+        """Usual pairs with other arguments, where they cost enough, or anything at all if nothing moved before.
+
+        Those arguments are the ones for all pairs from there on.
+        """
+        other = OtherArguments(self._mechanism, self._wanted, self._ledger)
+        calls = self._ledger.calls + int(ARGUMENTS * self._all_calls)
+        found = other.better(probes, mined, usual, min(calls, self._most_calls))
+        self._noise_free = other.calls
+        if found is None:
+            return []
+        self._arguments = found
+        changed = [f"{name} = {value!r}" for name, value in found.items() if probes[0].arguments.get(name) != value]
+        costs = [(self._ledger.loss(pair.d1, pair.d2, found), pair) for pair in probes]
+        loss, best = max(costs, key=lambda one: one[0].size)
+        if loss.size <= (enough if usual else 0):
+            return []
+        category = f"{best.category}, with {' and '.join(changed)}: {loss.words}"
+        return [replace(best, category=category, arguments=found, why="")]
 
     def _short_pair(self, one: Bred, enough: float) -> Pair:
         """A short pair that clearly costs enough; one that is shorter still, and just so, is kept for `shorter`."""
