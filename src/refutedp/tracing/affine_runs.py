@@ -1,0 +1,219 @@
+"""Runs of a mechanism on Gaussian noise that is left as symbols: outputs that are affine in it are known altogether.
+
+A mechanism that only adds, scales and rearranges Gaussian noise returns Gaussian numbers. One call tells their means
+and how much of every standard draw is in each, if nothing else is done to the noise; whatever is not affine
+(`tracing.affine`), or draws from another distribution, ends the run, even where the mechanism swallows exceptions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refutedp.model.mechanism import Mechanism, fresh_copies
+from refutedp.model.outputs import Path
+from refutedp.model.settings import kept_globals
+from refutedp.tracing.affine import FUNCTIONS, Affine, as_float, holds_symbols, stacked
+from refutedp.tracing.copier import Copier, Stage, names_only_called, used_names
+from refutedp.tracing.distributions import Distribution, Params
+from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
+
+Floats: TypeAlias = NDArray[np.float64]
+
+MOST_DRAWS, MOST_NUMBERS = 1000, 1000
+"""Standard draws of a run, and numbers that it returns."""
+_GAUSSIAN = frozenset({"normal", "standard_normal", "gauss", "normalvariate"})
+
+
+class NotAffine(BaseException):
+    """The run did something else to its noise; no `except Exception` of the mechanism hides that."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawMade:
+    """A call for noise: how many came before it, which distribution, and of what shape."""
+
+    position: int
+    distribution: str
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        """How many standard draws it is made of."""
+        return math.prod(self.shape or ())
+
+
+@dataclass(frozen=True, slots=True)
+class AffineOutput:
+    """The numbers of an output: number i is `at[i]` and `per[i] @ z` for standard Gaussian z, within `error[i]`.
+
+    `draws` are the calls for noise that z is made of, in order.
+    """
+
+    paths: tuple[Path, ...]
+    at: Floats
+    per: Floats
+    error: Floats
+    draws: tuple[DrawMade, ...]
+
+
+class AffineTracer:
+    """Runs of one mechanism.
+
+    >>> from refutedp.model.mechanism import describe
+    >>> tracer = AffineTracer(describe(lambda data, rng: [sum(data) + 3 * rng.normal(), max(data)]))
+    >>> found = tracer.output([1.0, 2.0], {})
+    >>> found.paths, found.at.tolist(), found.per.tolist()
+    (((0,), (1,)), [3.0, 2.0], [[3.0], [0.0]])
+    >>> AffineTracer(describe(lambda data, rng: max(0.0, data[0] + rng.normal()))).output([1.0], {}) is None
+    True
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._handler = _Symbols()
+        self._stage = _Stage(self._handler)
+        self._mechanism = replace(mechanism, function=_Copier(self._stage).copy(mechanism.function))
+
+    def output(self, data: Any, arguments: Mapping[str, Any]) -> AffineOutput | None:
+        """The output on one input; None where it is not affine in Gaussian noise, or cannot be told."""
+        handler = self._handler
+        handler.begin()
+        try:
+            with kept_globals(), np.errstate(all="ignore"):
+                rng = self._stage.generator(self._mechanism.draws_from)
+                returned = self._mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=rng)
+            leaves = list(_leaves(handler, returned, ()))
+        except (NotAffine, Exception):
+            return None
+        if handler.refused or not handler.draws or not 0 < len(leaves) <= MOST_NUMBERS:
+            return None
+        paths, values = zip(*leaves, strict=True)
+        numbers = stacked(handler, values)
+        return AffineOutput(paths, numbers.at, numbers.per_draw(handler.count), numbers.error, tuple(handler.draws))
+
+
+class _Stage(Stage):
+    """What the traced copy sees: NumPy's functions that are affine, for symbols; all others for numbers alone."""
+
+    def __init__(self, handler: _Symbols) -> None:
+        super().__init__(handler)
+        self._symbols = handler
+
+    def builtins(self, function: FunctionType) -> dict[str, Any]:
+        """`float` keeps symbols, where it is only called."""
+        known = super().builtins(function)
+        return known | {"float": as_float} if "float" in names_only_called(function.__code__) else known
+
+    def name(self, value: Any) -> Any:
+        """Of what was imported from NumPy, too."""
+        label = getattr(value, "__name__", None)
+        if isinstance(label, str) and callable(value) and getattr(np, label, None) is value:
+            return self._numpy_attribute(label)
+        return super().name(value)
+
+    def _numpy_attribute(self, name: str) -> Any:
+        value = super()._numpy_attribute(name)
+        if name == "random" or isinstance(value, type) or not callable(value):
+            return value
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not any(map(holds_symbols, (*args, *keywords.values()))):
+                return value(*args, **keywords)
+            affine = FUNCTIONS.get(name)
+            if affine is None or keywords.keys() - {"axis", "dtype"}:
+                self._symbols.refuse(f"it calls np.{name} on noise")
+            return affine(self._symbols, *args, **keywords)
+
+        return call
+
+
+class _Copier(Copier):
+    def check(self, function: FunctionType, copied: FunctionType) -> None:
+        """What asks for the very type of a value would see a symbol."""
+        if "type" in used_names(function.__code__):
+            handler = self.stage.rng._handler
+            assert isinstance(handler, _Symbols)
+            handler.hopeless = True
+
+
+class _Symbols(Handler):
+    """Hands out Gaussian noise as symbols, and remembers every refusal."""
+
+    def __init__(self) -> None:
+        self.hopeless = False
+        """Whether the mechanism cannot be traced on any input."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Before a run."""
+        self.refused = self.hopeless
+        self.draws: list[DrawMade] = []
+        self.count = 0
+
+    def refuse(self, why: str) -> NoReturn:
+        """End the run."""
+        self.refused = True
+        raise NotAffine(why)
+
+    def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
+        """Location and scale of fresh symbols; the scale is to be a number."""
+        location, scale = params if params else (0.0, 1.0)
+        if distribution.name.rpartition(".")[2] not in _GAUSSIAN or isinstance(scale, Traced):
+            self.refuse(f"it draws from {distribution.name}")
+        if not np.all(np.isfinite(scale)) or not np.all(np.asarray(scale) > 0):
+            self.refuse("its noise has no scale")
+        shape = normal_size(size, self)
+        if shape is None:
+            wide = location.shape if isinstance(location, Affine) else np.shape(location)
+            shape = np.broadcast_shapes(wide, np.shape(scale)) or None
+        made = DrawMade(len(self.draws), distribution.name, shape)
+        if self.count + made.size > MOST_DRAWS:
+            self.refuse("it draws too many numbers")
+        per = np.zeros((made.size, self.count + made.size))
+        per[:, self.count :] = np.eye(made.size)
+        self.draws.append(made)
+        self.count += made.size
+        plain = shape or ()
+        symbols = Affine(
+            self, np.zeros(plain), per.reshape(*plain, -1), np.zeros(plain), distribution.convert is not None
+        )
+        return symbols * scale + location
+
+    def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
+        """Not affine."""
+        self.refuse("it chooses")
+
+    def permute(self, distribution: str, values: Any) -> Any:
+        """Not affine."""
+        self.refuse("it permutes")
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        """Not affine."""
+        self.refuse("it chooses")
+
+
+def _leaves(handler: _Symbols, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The numbers of an output and where they are."""
+    if type(value) is Affine or type(value) is np.ndarray:
+        if type(value) is np.ndarray and value.dtype.kind not in "bif":
+            handler.refuse("it returns an array of something else than numbers")
+        for place in np.ndindex(value.shape):
+            yield (*path, *place), (value[place] if place else value)
+    elif type(value) in (list, tuple):
+        for number, part in enumerate(value):
+            yield from _leaves(handler, part, (*path, number))
+    elif type(value) is dict:
+        for key, part in value.items():
+            if type(key) not in (str, int):
+                handler.refuse("it returns a dict with other keys than texts and whole numbers")
+            yield from _leaves(handler, part, (*path, key))
+    elif type(value) in (bool, int, float, np.float64, np.int64, np.bool_):
+        yield path, value
+    elif type(value) is not str and value is not None:
+        handler.refuse("it returns something else than numbers")
