@@ -227,6 +227,15 @@ def asked(queries, rng):
     return queries[0] + (noise if math.isfinite(noise) else 0.0)
 
 
+def rounded_to_whole(queries, rng):
+    return round(queries[0] + rng.normal())
+
+
+def by_attribute(queries, rng):
+    noise = rng.normal()
+    return queries[0] + (noise if hasattr(noise, "shape") else 0.0)
+
+
 def formatted(queries, rng):
     return float(f"{queries[0] + rng.normal():.3f}")
 
@@ -237,7 +246,18 @@ def cancelled(queries, rng):
 
 @pytest.mark.parametrize(
     "mechanism",
-    [clipped, swallowed, by_type, rounded_coarsely, with_uniform, squared, asked, formatted],
+    [
+        clipped,
+        swallowed,
+        by_type,
+        rounded_coarsely,
+        with_uniform,
+        squared,
+        asked,
+        formatted,
+        rounded_to_whole,
+        by_attribute,
+    ],
     ids=lambda one: one.__name__,
 )
 def test_other_things_than_sums_are_not_followed(mechanism):
@@ -275,8 +295,18 @@ STYLES = {
     "scales": lambda queries, rng: rng.normal(queries, [1.0, 2.0]).tolist(),
     "dict": lambda queries, rng: {"sum": sum(queries) - rng.normal() / 2, "name": "a"},
     "legacy": lambda queries: np.random.normal(queries[0], 2) + np.random.standard_normal(),
-    "in place": lambda queries, rng: np.add(queries, rng.normal(size=2)),
+    "ufunc": lambda queries, rng: np.add(queries, rng.normal(size=2)),
+    "filled": lambda queries, rng: filled(queries, rng),
+    "rounded": lambda queries, rng: [round(queries[0] + rng.normal(), 4), np.round(rng.normal(queries[1]), 3)],
 }
+
+
+def filled(queries, rng):
+    out = np.zeros(len(queries))
+    for place, query in enumerate(queries):
+        out[place] = query + rng.normal(0.0, 2.0)
+    out += 1.0
+    return out
 
 
 @pytest.mark.parametrize("style", STYLES)

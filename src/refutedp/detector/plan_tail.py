@@ -115,8 +115,8 @@ def plan_within(forms: Forms, event: Event, claim: Claim) -> TailPlan | None:
     near = HalfSpace(forms[0].draws, one.direction, (edge - one.mean + one.error) / one.deviation)
     far = HalfSpace(forms[1].draws, other.direction, (edge - other.mean - other.error) / other.deviation)
     # A little is taken off and put on for what the functions round.
-    at_least = math.exp(near.log_probability) * (1 - 1e-12)
-    at_most = max(math.exp(far.log_probability) * (1 + 1e-12), RAREST)
+    at_least = math.exp(near.log_probability) * (1 - 1e-9)
+    at_most = max(math.exp(far.log_probability) * (1 + 1e-9), RAREST)
     if at_least < RAREST:
         return None
     return TailPlan(near, far, at_least, at_most, claim.largest(at_most))

@@ -30,6 +30,8 @@ class Trace(Protocol):
 
     count: int
     """How many standard draws there were so far."""
+    stored: bool
+    """Whether a symbol was to be put where only plain floats can be."""
 
     def refuse(self, why: str) -> NoReturn:
         """End the run."""
@@ -59,6 +61,12 @@ class Affine(Traced):
         missing = count - self.per.shape[-1]
         return self.per if not missing else np.pad(self.per, [*([(0, 0)] * self.at.ndim), (0, missing)])
 
+    def as_python(self) -> Affine:
+        """As a float of Python."""
+        if self.at.ndim:
+            self._no()
+        return Affine(self.trace, self.at, self.per, self.error, True)
+
     @property
     def largest(self) -> Floats:
         """No smaller than the number itself may be."""
@@ -68,10 +76,10 @@ class Affine(Traced):
         self.trace.refuse("it does what is not affine to its noise")
 
     def _result(self, at: Any, per: Any, error: Any, python: bool) -> Affine:
-        found = Affine(self.trace, np.asarray(at), np.asarray(per), np.asarray(error), python)
+        found = made(self.trace, at, per, error, python)
         if not np.isfinite(found.largest).all():
             self._no()
-        return Affine(self.trace, found.at, found.per, found.error + _ULP * found.largest, python)
+        return made(self.trace, at, per, found.error + _ULP * found.largest, python)
 
     def _constant(self, other: Any) -> Floats:
         """Numbers, as floats."""
@@ -84,14 +92,14 @@ class Affine(Traced):
 
     def _python_with(self, other: Any) -> bool:
         return self.python and (
-            other.python if type(other) is Affine else not isinstance(other, np.generic | np.ndarray)
+            other.python if isinstance(other, Affine) else not isinstance(other, np.generic | np.ndarray)
         )
 
     def __add__(self, other: Any) -> Affine:
         python = self._python_with(other)
-        if type(other) is not Affine:
+        if not isinstance(other, Affine):
             at = self._constant(other)
-            other = Affine(self.trace, at, np.zeros((*at.shape, 0)), np.zeros(at.shape))
+            other = made(self.trace, at, np.zeros((*at.shape, 0)), np.zeros(at.shape))
         count, wide = max(self.per.shape[-1], other.per.shape[-1]), max(self.at.ndim, other.at.ndim)
         one, two = (_spread(value.per_draw(count), value.at.ndim, wide) for value in (self, other))
         return self._result(self.at + other.at, one + two, self.error + other.error, python)
@@ -99,13 +107,13 @@ class Affine(Traced):
     __radd__ = __add__
 
     def __neg__(self) -> Affine:
-        return Affine(self.trace, -self.at, -self.per, self.error, self.python)
+        return made(self.trace, -self.at, -self.per, self.error, self.python)
 
     def __pos__(self) -> Affine:
-        return self
+        return self + 0.0
 
     def __sub__(self, other: Any) -> Affine:
-        if type(other) is Affine:
+        if isinstance(other, Affine):
             return self + -other
         less: Affine = self + (-self._constant(other) if np.ndim(other) else -other)
         return less
@@ -114,7 +122,7 @@ class Affine(Traced):
         return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> Affine:
-        if type(other) is Affine:
+        if isinstance(other, Affine):
             self._no()
         factor = self._constant(other)
         wide = max(self.at.ndim, factor.ndim)
@@ -124,18 +132,46 @@ class Affine(Traced):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Affine:
-        if type(other) is Affine:
+        if isinstance(other, Affine):
             self._no()
         divisor = self._constant(other)
         if not np.all(divisor):
             self._no()
         return self * (1 / divisor if divisor.ndim else 1 / float(divisor))
 
+    def __round__(self, digits: Any = None) -> Affine:
+        if not isinstance(digits, int):
+            self._no()
+        return made(self.trace, self.at, self.per, self.error + 0.5 * 10.0**-digits, self.python)
+
+    def _put(self, *_: Any, **__: Any) -> NoReturn:
+        self.trace.stored = True
+        self._no()
+
+    __float__ = __array__ = _put
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._no()
+
+    __array_function__ = __int__ = __index__ = __complex__ = __bool__ = _no
+    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __trunc__ = __floor__ = __ceil__ = _no
+    __pow__ = __rpow__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rtruediv__ = _no
+    __str__ = __repr__ = __format__ = __reduce_ex__ = _no
+    __eq__ = __ne__ = __hash__ = _no
+
+
+class AffineArray(Affine):
+    """An array of them. What it is written to in one place is not seen through others: lifted runs find that out."""
+
+    __slots__ = ()
+
     def __matmul__(self, other: Any) -> Any:
         return self.__rmatmul__(np.asarray(other).T)
 
     def __rmatmul__(self, other: Any) -> Any:
-        if type(other) is Affine or self.at.ndim != 1:
+        if isinstance(other, Affine) or self.at.ndim != 1:
             self._no()
         matrix = self._constant(other)
         if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(self.at):
@@ -145,14 +181,21 @@ class Affine(Traced):
 
     def __getitem__(self, key: Any) -> Affine:
         parts = key if type(key) is tuple else (key,)
-        if not self.at.ndim or not all(type(part) in (int, slice) for part in parts):
+        if not all(type(part) in (int, slice) for part in parts):
             self._no()
         at, per, error = (np.array(part[key]) for part in (self.at, self.per, self.error))
-        return Affine(self.trace, at, per, error)
+        return made(self.trace, at, per, error)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        parts = key if type(key) is tuple else (key,)
+        if not all(type(part) in (int, slice) for part in parts):
+            self._no()
+        value = value if isinstance(value, Affine) else stacked(self.trace, value)
+        self.per = self.per_draw(self.trace.count).copy()
+        self.at[key], self.per[key] = value.at, value.per_draw(self.trace.count)
+        self.error[key] = value.error
 
     def __len__(self) -> int:
-        if not self.at.ndim:
-            self._no()
         return len(self.at)
 
     def __iter__(self) -> Iterator[Affine]:
@@ -160,7 +203,7 @@ class Affine(Traced):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As the number's or the array's."""
+        """As the array's."""
         return self.at.shape
 
     @property
@@ -179,16 +222,16 @@ class Affine(Traced):
         return np.dtype(np.float64)
 
     def copy(self) -> Affine:
-        """Itself: it is never written to."""
-        return self
+        """The same, written to on its own."""
+        return made(self.trace, self.at.copy(), self.per.copy(), self.error.copy())
 
-    def item(self) -> Affine:
-        """Python's float."""
-        return Affine(self.trace, self.at.reshape(()), self.per.reshape(-1), self.error.reshape(()), True)
+    def round(self, digits: int = 0) -> Affine:
+        """Rounded to digits."""
+        return round(self, digits)
 
     def tolist(self) -> Any:
         """Lists of Python's floats."""
-        return [one.tolist() for one in self] if self.at.ndim else self.item()
+        return [one.tolist() if isinstance(one, AffineArray) else one.as_python() for one in self]
 
     def sum(self, axis: Any = None) -> Affine:
         """Over all numbers, or along an axis."""
@@ -202,16 +245,13 @@ class Affine(Traced):
         """The same, averaged."""
         return self.sum(axis) / (self.at.size if axis is None else self.at.shape[axis])
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        self._no()
+    __contains__ = __delitem__ = Affine._no
 
-    __array_function__ = __array__ = __float__ = __int__ = __index__ = __complex__ = __bool__ = _no
-    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = _no
-    __pow__ = __rpow__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rtruediv__ = _no
-    __contains__ = __setitem__ = __delitem__ = __str__ = __repr__ = __format__ = __reduce_ex__ = _no
-    __eq__ = __ne__ = __hash__ = _no
+
+def made(trace: Trace, at: Any, per: Any, error: Any, python: bool = False) -> Affine:
+    """A symbol, or an array of them, as the shape of `at` says."""
+    kind = AffineArray if np.ndim(at) else Affine
+    return kind(trace, np.asarray(at), np.asarray(per), np.asarray(error), python)
 
 
 def _spread(per: Floats, ndim: int, wide: int) -> Floats:
@@ -221,34 +261,35 @@ def _spread(per: Floats, ndim: int, wide: int) -> Floats:
 
 def as_float(*args: Any) -> Any:
     """As `float`."""
-    if len(args) == 1 and type(args[0]) is Affine:
-        return args[0].item() if args[0].size == 1 else args[0]._no()
+    if len(args) == 1 and isinstance(args[0], Affine):
+        return args[0].as_python()
     return float(*args)
 
 
 def holds_symbols(value: Any) -> bool:
     """Whether it is a symbol, or a list or tuple with one in it."""
-    return type(value) is Affine or (type(value) in (list, tuple) and any(map(holds_symbols, value)))
+    return isinstance(value, Affine) or (type(value) in (list, tuple) and any(map(holds_symbols, value)))
 
 
 def stacked(trace: Trace, values: Any) -> Affine:
     """As `np.array` of numbers and symbols, nested in lists."""
-    if type(values) is Affine:
+    if isinstance(values, Affine):
         return values
     if not holds_symbols(values):
-        at = Affine(trace, np.zeros(1), np.zeros((1, 0)), np.zeros(1))._constant(values)
-        return Affine(trace, at, np.zeros((*at.shape, 0)), np.zeros(at.shape))
+        at = made(trace, np.zeros(1), np.zeros((1, 0)), np.zeros(1))._constant(values)
+        return made(trace, at, np.zeros((*at.shape, 0)), np.zeros(at.shape))
     parts = [stacked(trace, value) for value in values]
-    if len({part.shape for part in parts}) != 1:
+    if len({part.at.shape for part in parts}) != 1:
         trace.refuse("it makes an array of parts of several shapes")
     per = np.stack([part.per_draw(trace.count) for part in parts])
-    return Affine(trace, np.stack([part.at for part in parts]), per, np.stack([part.error for part in parts]))
+    return made(trace, np.stack([part.at for part in parts]), per, np.stack([part.error for part in parts]))
 
 
 def _array(trace: Trace, values: Any, dtype: Any = None) -> Affine:
     if dtype is not None and np.dtype(dtype) != np.float64:
         trace.refuse("it makes an array of another type of its noise")
-    return stacked(trace, values)
+    whole = stacked(trace, values)
+    return whole.copy() if isinstance(whole, AffineArray) else whole
 
 
 def _binary(how: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -260,8 +301,8 @@ def _binary(how: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def _dot(trace: Trace, one: Any, other: Any) -> Any:
     one, other = (stacked(trace, value) if type(value) in (list, tuple) else value for value in (one, other))
-    numbers, symbols = (other, one) if type(one) is Affine else (one, other)
-    if type(numbers) is Affine:
+    numbers, symbols = (other, one) if isinstance(one, Affine) else (one, other)
+    if isinstance(numbers, Affine):
         numbers = numbers.at if not numbers.per.any() and not numbers.error.any() else numbers._no()
     return symbols @ numbers if symbols is one else numbers @ symbols if np.ndim(numbers) else symbols * numbers
 
@@ -274,10 +315,13 @@ def _mean(trace: Trace, values: Any, axis: Any = None) -> Any:
     return stacked(trace, values).mean(axis)
 
 
+def _round(trace: Trace, values: Any, decimals: int = 0) -> Any:
+    return round(stacked(trace, values), decimals)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "array": _array,
     "asarray": _array,
-    "copy": _array,
     "sum": _sum,
     "mean": _mean,
     "dot": _dot,
@@ -287,5 +331,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subtract": _binary(operator.sub),
     "multiply": _binary(operator.mul),
     "divide": _binary(operator.truediv),
+    "round": _round,
+    "around": _round,
     "true_divide": _binary(operator.truediv),
 }

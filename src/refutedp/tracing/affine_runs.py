@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Path
 from refutedp.model.settings import kept_globals
-from refutedp.tracing.affine import FUNCTIONS, Affine, as_float, holds_symbols, stacked
+from refutedp.tracing.affine import FUNCTIONS, Affine, as_float, holds_symbols, made, stacked
 from refutedp.tracing.copier import Copier, Stage, names_only_called, used_names
 from refutedp.tracing.distributions import Distribution, Params
 from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
@@ -28,6 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 MOST_DRAWS, MOST_NUMBERS = 1000, 1000
 """Standard draws of a run, and numbers that it returns."""
+_MAKERS = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "array", "copy"})
 _GAUSSIAN = frozenset({"normal", "standard_normal", "gauss", "normalvariate"})
 
 
@@ -82,6 +83,15 @@ class AffineTracer:
 
     def output(self, data: Any, arguments: Mapping[str, Any]) -> AffineOutput | None:
         """The output on one input; None where it is not affine in Gaussian noise, or cannot be told."""
+        self._handler.arrays = False
+        found = self._output(data, arguments)
+        if found is None and self._handler.stored:
+            # It puts noise into arrays that it made before: those must be able to hold it.
+            self._handler.arrays = True
+            found = self._output(data, arguments)
+        return found
+
+    def _output(self, data: Any, arguments: Mapping[str, Any]) -> AffineOutput | None:
         handler = self._handler
         handler.begin()
         try:
@@ -89,12 +99,14 @@ class AffineTracer:
                 rng = self._stage.generator(self._mechanism.draws_from)
                 returned = self._mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=rng)
             leaves = list(_leaves(handler, returned, ()))
+            if not handler.draws or not 0 < len(leaves) <= MOST_NUMBERS:
+                return None
+            paths, values = zip(*leaves, strict=True)
+            numbers = stacked(handler, values)
         except (NotAffine, Exception):
             return None
-        if handler.refused or not handler.draws or not 0 < len(leaves) <= MOST_NUMBERS:
+        if handler.refused:
             return None
-        paths, values = zip(*leaves, strict=True)
-        numbers = stacked(handler, values)
         return AffineOutput(paths, numbers.at, numbers.per_draw(handler.count), numbers.error, tuple(handler.draws))
 
 
@@ -124,9 +136,10 @@ class _Stage(Stage):
 
         def call(*args: Any, **keywords: Any) -> Any:
             if not any(map(holds_symbols, (*args, *keywords.values()))):
-                return value(*args, **keywords)
+                plain = value(*args, **keywords)
+                return self._symbols.array(plain) if name in _MAKERS else plain
             affine = FUNCTIONS.get(name)
-            if affine is None or keywords.keys() - {"axis", "dtype"}:
+            if affine is None or keywords.keys() - {"axis", "dtype", "decimals"}:
                 self._symbols.refuse(f"it calls np.{name} on noise")
             return affine(self._symbols, *args, **keywords)
 
@@ -146,6 +159,8 @@ class _Symbols(Handler):
     """Hands out Gaussian noise as symbols, and remembers every refusal."""
 
     def __init__(self) -> None:
+        self.arrays = False
+        """Whether fresh arrays are to hold symbols, too."""
         self.hopeless = False
         """Whether the mechanism cannot be traced on any input."""
         self.begin()
@@ -155,6 +170,13 @@ class _Symbols(Handler):
         self.refused = self.hopeless
         self.draws: list[DrawMade] = []
         self.count = 0
+        self.stored = False
+
+    def array(self, plain: Any) -> Any:
+        """A fresh array, as it is to be."""
+        if not self.arrays or type(plain) is not np.ndarray or not plain.ndim or plain.dtype != np.float64:
+            return plain
+        return made(self, plain, np.zeros((*plain.shape, 0)), np.zeros(plain.shape))
 
     def refuse(self, why: str) -> NoReturn:
         """End the run."""
@@ -170,19 +192,18 @@ class _Symbols(Handler):
             self.refuse("its noise has no scale")
         shape = normal_size(size, self)
         if shape is None:
-            wide = location.shape if isinstance(location, Affine) else np.shape(location)
+            wide = location.at.shape if isinstance(location, Affine) else np.shape(location)
             shape = np.broadcast_shapes(wide, np.shape(scale)) or None
-        made = DrawMade(len(self.draws), distribution.name, shape)
-        if self.count + made.size > MOST_DRAWS:
+        asked = DrawMade(len(self.draws), distribution.name, shape)
+        if self.count + asked.size > MOST_DRAWS:
             self.refuse("it draws too many numbers")
-        per = np.zeros((made.size, self.count + made.size))
-        per[:, self.count :] = np.eye(made.size)
-        self.draws.append(made)
-        self.count += made.size
+        per = np.zeros((asked.size, self.count + asked.size))
+        per[:, self.count :] = np.eye(asked.size)
+        self.draws.append(asked)
+        self.count += asked.size
         plain = shape or ()
-        symbols = Affine(
-            self, np.zeros(plain), per.reshape(*plain, -1), np.zeros(plain), distribution.convert is not None
-        )
+        python = shape is None and distribution.convert is not None
+        symbols = made(self, np.zeros(plain), per.reshape(*plain, -1), np.zeros(plain), python)
         return symbols * scale + location
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
@@ -200,11 +221,11 @@ class _Symbols(Handler):
 
 def _leaves(handler: _Symbols, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The numbers of an output and where they are."""
-    if type(value) is Affine or type(value) is np.ndarray:
+    if isinstance(value, Affine) or type(value) is np.ndarray:
         if type(value) is np.ndarray and value.dtype.kind not in "bif":
             handler.refuse("it returns an array of something else than numbers")
-        for place in np.ndindex(value.shape):
-            yield (*path, *place), (value[place] if place else value)
+        for place in np.ndindex(value.at.shape if isinstance(value, Affine) else value.shape):
+            yield (*path, *place), (value[place] if place else value)  # type: ignore[index]
     elif type(value) in (list, tuple):
         for number, part in enumerate(value):
             yield from _leaves(handler, part, (*path, number))
