@@ -53,7 +53,7 @@ _ULP = 2.0**-51
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Projection:
     """A weighted sum of an output's numbers, a Gaussian number: its mean, deviation, and direction in the noise."""
 
     mean: float
@@ -109,7 +109,7 @@ def plan_within(forms: Forms, event: Event, claim: Claim) -> TailPlan | None:
         return None
     sign = 1.0 if event.high is None else -1.0
     edge = sign * (event.low if event.low is not None else event.high or 0.0)
-    one, other = (_spread(form, weights, sign) for form in forms)
+    one, other = (_projection(form, weights, sign) for form in forms)
     if not min(one.deviation, other.deviation) > 0:
         return None
     near = HalfSpace(forms[0].draws, one.direction, (edge - one.mean + one.error) / one.deviation)
@@ -137,7 +137,7 @@ def weights_of(feature: Feature) -> dict[Path, float] | None:
     return weights
 
 
-def _spread(form: AffineOutput, weights: dict[Path, float], sign: float = 1.0) -> Spread:
+def _projection(form: AffineOutput, weights: dict[Path, float], sign: float = 1.0) -> Projection:
     rows = [form.paths.index(path) for path in weights]
     vector = sign * np.array(list(weights.values()))
     per = vector @ form.per[rows]
@@ -145,14 +145,14 @@ def _spread(form: AffineOutput, weights: dict[Path, float], sign: float = 1.0) -
     largest = np.abs(vector) @ (np.abs(form.at[rows]) + FARTHEST * np.abs(form.per[rows]).sum(axis=1))
     # What the sum itself rounds, in the runs and here.
     error = float(np.abs(vector) @ form.error[rows] + 4 * (len(rows) + 2) * _ULP * largest)
-    return Spread(float(vector @ form.at[rows]), deviation, error, per / deviation if deviation else per)
+    return Projection(float(vector @ form.at[rows]), deviation, error, per / deviation if deviation else per)
 
 
-def spread_of(form: AffineOutput, feature: Feature) -> Spread:
-    """The spread of a feature that is a weighted sum."""
+def projection_of(form: AffineOutput, feature: Feature) -> Projection:
+    """That of a feature that is a weighted sum."""
     weights = weights_of(feature)
     assert weights is not None, "a plan is made for these only"
-    return _spread(form, weights)
+    return _projection(form, weights)
 
 
 def distance(forms: Forms) -> float:
@@ -193,7 +193,7 @@ def best_tail(forms: Forms, claim: Claim) -> TailEvent | None:
     weighted += [({forms[0].paths[i]: 1.0}, Value(forms[0].paths[i])) for i in uneven[:8]]
     found: list[TailEvent] = []
     for weights, feature in weighted:
-        one, other = (_spread(form, weights) for form in forms)
+        one, other = (_projection(form, weights) for form in forms)
         ways = [(sign, swapped) for sign in (1.0, -1.0) for swapped in (False, True)]
         if abs(one.deviation - other.deviation) <= 1e-9 * one.deviation:
             ways = [(1.0 if one.mean > other.mean else -1.0, False)]
@@ -214,7 +214,7 @@ def _feature(paths: Sequence[Path], towards: Floats) -> tuple[dict[Path, float],
 
 
 def _half_line(
-    feature: Feature, sides: tuple[Spread, Spread], sign: float, swapped: bool, claim: Claim
+    feature: Feature, sides: tuple[Projection, Projection], sign: float, swapped: bool, claim: Claim
 ) -> TailEvent | None:
     """The likeliest of the half-lines into one tail that show nearly the most."""
     from scipy import special

@@ -13,7 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from refutedp.detector.confirmations import WithinTail
-from refutedp.detector.plan_tail import TailEvent, TailPlan, best_tail, distance, plan_within, spread_of, tangent_for
+from refutedp.detector.plan_tail import (
+    TailEvent,
+    TailPlan,
+    best_tail,
+    distance,
+    plan_within,
+    projection_of,
+    tangent_for,
+)
 from refutedp.detector.race import Found
 from refutedp.events.predicates import Interval
 from refutedp.hypothesis.claim_test import claim_test
@@ -146,8 +154,8 @@ def _agrees(
     for space in (plan.near, plan.far, anywhere):
         noise, values = tail_values(sampler, event.of, space, COMPARED, rng)
         for form, seen in zip(forms, values, strict=True):
-            spread = spread_of(form, event.of)
-            said = spread.mean + spread.deviation * (spread.direction @ noise)
-            if not (np.abs(seen - said) <= spread.error + _AGREE * spread.deviation).all():
+            told = projection_of(form, event.of)
+            said = told.mean + told.deviation * (told.direction @ noise)
+            if not (np.abs(seen - said) <= told.error + _AGREE * told.deviation).all():
                 return False
     return True

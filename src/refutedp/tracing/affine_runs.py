@@ -7,10 +7,12 @@ and how much of every standard draw is in each, if nothing else is done to the n
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -20,7 +22,7 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Path
 from refutedp.model.settings import kept_globals
 from refutedp.tracing.affine import FUNCTIONS, Affine, as_float, holds_symbols, made, stacked
-from refutedp.tracing.copier import Copier, Stage, names_only_called, used_names
+from refutedp.tracing.copier import Copier, Stage, is_library, names_only_called, used_names
 from refutedp.tracing.distributions import Distribution, Params
 from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
 
@@ -147,6 +149,16 @@ class _Stage(Stage):
 
 
 class _Copier(Copier):
+    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
+        """A stand-in, or a copy: of the user's functions, which may draw, and of what a run may write to."""
+        own = super().replacement(name, value, used)
+        if own is not value:
+            return own
+        if isinstance(value, FunctionType | MethodType | partial):
+            module = getattr(getattr(value, "func", value), "__module__", None)
+            return value if is_library(str(module or "")) else self.copy(value)
+        return copy.deepcopy(value) if type(value) in (list, dict, set) else value
+
     def check(self, function: FunctionType, copied: FunctionType) -> None:
         """What asks for the very type of a value would see a symbol."""
         if "type" in used_names(function.__code__):
