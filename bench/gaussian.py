@@ -98,7 +98,7 @@ def claims(way: str) -> Iterator[tuple[Claim, float]]:
         yield GaussianDP(mu), 1 / mu
     for rho in (0.1, 0.5, 5.0):
         yield ZCDP(rho), math.sqrt(1 / (2 * rho))
-    for order, epsilon in ((2.0, 1.0), (8.0, 4.0), (32.0, 16.0)):
+    for order, epsilon in ((2.0, 1.0), (8.0, 4.0), (16.0, 8.0)):
         yield RenyiDP(order, epsilon), math.sqrt(order / (2 * epsilon))
 
 

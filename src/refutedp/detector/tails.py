@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -50,7 +51,10 @@ that is Gaussian throughout shows more than its best half-line."""
 _AGREE = 1e-9
 
 
-def tail_candidate(samplers: list[Sampler], claim: Claim, settings: Settings) -> tuple[Candidate, Sampler] | None:
+Tail: TypeAlias = tuple[Candidate, Sampler]
+
+
+def tail_candidate(samplers: list[Sampler], claim: Claim, settings: Settings) -> Tail | None:
     """The half-line that breaks the claim most clearly, on some pair, and how to confirm it; None where none does."""
     if not _allowed(settings):
         return None
@@ -74,12 +78,18 @@ def tail_candidate(samplers: list[Sampler], claim: Claim, settings: Settings) ->
     return candidate, sampler
 
 
-def shortened(settings: Settings, tail: tuple[Candidate, Sampler] | None) -> Settings:
+def better(one: Tail | None, other: Tail | None) -> Tail | None:
+    """That which shows more; on an ordinary pair, if there is one."""
+    known = [tail for tail in (one, other) if tail is not None]
+    return max(known, key=lambda tail: (not tail[0].pair.outside, tail[0].score), default=None)
+
+
+def shortened(settings: Settings, tail: Tail | None) -> Settings:
     """The settings of the search: where a tail is at hand already, it need only find what is blatant."""
     return settings if tail is None else replace(settings, search_runs=min(settings.search_runs, BLATANT))
 
 
-def taken(tail: tuple[Candidate, Sampler], found: Found, claim: Claim, settings: Settings) -> Found:
+def taken(tail: Tail, found: Found, claim: Claim, settings: Settings) -> Found:
     """What search found, with the tail as the candidate unless its own shows more."""
     candidate, sampler = tail
     if _shown_by(found, claim, settings) > candidate.score:
