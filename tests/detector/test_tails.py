@@ -154,6 +154,43 @@ def test_several_numbers_with_noise_of_their_own_tell_together():
     assert len(result.evidence.event.of.terms) == 20
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_mixed_noise_is_told_as_linear_algebra_tells_it(seed):
+    """Any matrix of noise, any change of the data: the distance of the outputs is that of Mahalanobis."""
+    rng = np.random.default_rng(seed)
+    numbers, draws = (int(n) for n in rng.integers(1, 6, 2))
+    mixed, change = rng.normal(size=(numbers, draws)), rng.normal(size=draws)
+
+    def noisy(queries, rng):
+        return mixed @ (queries[0] * change + rng.normal(size=draws))
+
+    covariance = mixed @ mixed.T
+    gap = mixed @ change
+    mu = math.sqrt(gap @ np.linalg.pinv(covariance) @ gap)
+    tracer = AffineTracer(describe(noisy))
+    forms = tracer.output([1.0], {}), tracer.output([0.0], {})
+    assert best_tail(forms, GaussianDP(mu)) is None
+    half = best_tail(forms, GaussianDP(0.97 * mu))
+    assert half is not None and 0.97 * mu < half.shown < mu
+    sampler = LiftedSampler(describe(noisy), Pair([1.0], [0.0], "given"))
+    sampler = sampler.swapped() if half.swapped else sampler
+    plan = tail_plan(sampler, half.event, GaussianDP(0.97 * mu), Settings())
+    hits = plan.task(sampler, half.event, 4000, child(seed, 1))()
+    assert hits.x == hits.n_x
+
+
+@pytest.mark.parametrize("low", [0.0, 3.0])
+def test_the_event_lies_where_outputs_are_not_clipped(low):
+    def kept(queries, rng):
+        return max(queries[0] + rng.normal(0.0, 0.5), low)
+
+    result = check(kept, claim=ApproxDP(3.0, 1e-5), adjacency=ONE_DIFFERS, **BUDGET)
+    assert result.verdict is Verdict.VIOLATION and result.evidence.candidate.confirmation.name == "tail"
+    event = result.evidence.event
+    assert (event.low if event.high is None else event.high) > low
+    assert result.evidence.bound < real(result.claim, 0.5)
+
+
 @pytest.fixture(scope="module")
 def found():
     return check(python_noise(0.3), claim=ApproxDP(10, 1e-9), adjacency=ONE_DIFFERS, **BUDGET)
@@ -192,13 +229,13 @@ def test_settings_may_forbid_it():
 
 
 def clipped(queries, rng):
-    return max(queries[0] + rng.normal(0.0, 1.0), -50.0)
+    return queries[0] + max(rng.normal(0.0, 1.0), -50.0)
 
 
 def swallowed(queries, rng):
     noise = rng.normal()
     try:
-        noise = min(noise, 9.0)
+        noise = noise if noise < 9.0 else 0.0
     except BaseException:
         return queries[0] + noise
     return queries[0] + noise
@@ -296,6 +333,9 @@ STYLES = {
     "dict": lambda queries, rng: {"sum": sum(queries) - rng.normal() / 2, "name": "a"},
     "legacy": lambda queries: np.random.normal(queries[0], 2) + np.random.standard_normal(),
     "ufunc": lambda queries, rng: np.add(queries, rng.normal(size=2)),
+    "not negative": lambda queries, rng: round(max(sum(queries) + rng.normal(), 0.0), 5),
+    "clipped array": lambda queries, rng: np.clip(np.array(queries) + rng.normal(size=2), -1.0, 9.0),
+    "bounded": lambda queries, rng: min(max(0, float(queries[0] + rng.normal())), 10),
     "filled": lambda queries, rng: filled(queries, rng),
     "rounded": lambda queries, rng: [round(queries[0] + rng.normal(), 4), np.round(rng.normal(queries[1]), 3)],
 }

@@ -60,6 +60,9 @@ class Projection:
     deviation: float
     error: float
     direction: Floats
+    low: float
+    high: float
+    """Where it is clipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,12 +108,16 @@ def plan_within(forms: Forms, event: Event, claim: Claim) -> TailPlan | None:
     if not isinstance(event, Interval) or (event.low is None) == (event.high is None):
         return None
     weights = weights_of(event.of)
-    if weights is None or not all(path in forms[0].paths and path in forms[1].paths for path in weights):
+    if weights is None or not all(path in form.paths for form in forms for path in weights):
+        return None
+    if list(weights.values()) != [1.0] and any(_is_clipped(form, path) for form in forms for path in weights):
         return None
     sign = 1.0 if event.high is None else -1.0
     edge = sign * (event.low if event.low is not None else event.high or 0.0)
     one, other = (_projection(form, weights, sign) for form in forms)
     if not min(one.deviation, other.deviation) > 0:
+        return None
+    if not all(side.low < edge - side.error and edge + side.error < side.high for side in (one, other)):
         return None
     near = HalfSpace(forms[0].draws, one.direction, (edge - one.mean + one.error) / one.deviation)
     far = HalfSpace(forms[1].draws, other.direction, (edge - other.mean - other.error) / other.deviation)
@@ -120,6 +127,11 @@ def plan_within(forms: Forms, event: Event, claim: Claim) -> TailPlan | None:
     if at_least < RAREST:
         return None
     return TailPlan(near, far, at_least, at_most, claim.largest(at_most))
+
+
+def _is_clipped(form: AffineOutput, path: Path) -> bool:
+    place = form.paths.index(path)
+    return bool(form.low[place] > -math.inf or form.high[place] < math.inf)
 
 
 def weights_of(feature: Feature) -> dict[Path, float] | None:
@@ -145,7 +157,10 @@ def _projection(form: AffineOutput, weights: dict[Path, float], sign: float = 1.
     largest = np.abs(vector) @ (np.abs(form.at[rows]) + FARTHEST * np.abs(form.per[rows]).sum(axis=1))
     # What the sum itself rounds, in the runs and here.
     error = float(np.abs(vector) @ form.error[rows] + 4 * (len(rows) + 2) * _ULP * largest)
-    return Projection(float(vector @ form.at[rows]), deviation, error, per / deviation if deviation else per)
+    mean, direction = float(vector @ form.at[rows]), per / deviation if deviation else per
+    low, high = float(form.low[rows].max()), float(form.high[rows].min())
+    ends = (low, high) if sign > 0 else (-high, -low)
+    return Projection(mean, deviation, error, direction, *ends)
 
 
 def projection_of(form: AffineOutput, feature: Feature) -> Projection:
@@ -186,6 +201,9 @@ def best_tail(forms: Forms, claim: Claim) -> TailEvent | None:
     towards = _towards(forms) if forms[0].paths == forms[1].paths else None
     if towards is None:
         return None
+    if any(np.isfinite([form.low, form.high]).any() for form in forms):
+        # Sums of clipped numbers are not Gaussian: each by itself.
+        towards = np.where(np.arange(len(towards)) == np.argmax(np.abs(towards)), towards, 0.0)
     weighted = [_feature(forms[0].paths, towards)] if towards.any() else []
     scales = [np.linalg.norm(form.per, axis=1) for form in forms]
     # Noise of which the data decide how much there is tells by itself.
@@ -196,7 +214,8 @@ def best_tail(forms: Forms, claim: Claim) -> TailEvent | None:
         one, other = (_projection(form, weights) for form in forms)
         ways = [(sign, swapped) for sign in (1.0, -1.0) for swapped in (False, True)]
         if abs(one.deviation - other.deviation) <= 1e-9 * one.deviation:
-            ways = [(1.0 if one.mean > other.mean else -1.0, False)]
+            ways = [(sign, (sign > 0) is not (one.mean > other.mean)) for sign in (1.0, -1.0)]
+            ways = ways[:1] if not np.isfinite([one.low, one.high]).any() else ways
         for sign, swapped in ways:
             half = _half_line(feature, (other, one) if swapped else (one, other), sign, swapped, claim)
             found += [] if half is None else [half]
@@ -224,6 +243,10 @@ def _half_line(
         return None
     digits = _PLACES - math.floor(math.log10(one.deviation))
     edges = np.unique(np.round(sign * one.mean + EDGES * one.deviation, digits))
+    low, high = (one.low, one.high) if sign > 0 else (-one.high, -one.low)
+    edges = edges[(edges > low + one.error) & (edges < high - one.error)]
+    if not len(edges):
+        return None
     p1 = (1 - MISSING) * special.ndtr((sign * one.mean - edges) / one.deviation)
     p2 = np.maximum(special.ndtr((sign * other.mean - edges) / other.deviation), RAREST)
     breaks = (p1 > claim.largest(p2)) & (p1 > 100 * RAREST)

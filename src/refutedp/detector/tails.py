@@ -165,7 +165,7 @@ def _agrees(
         noise, values = tail_values(sampler, event.of, space, COMPARED, rng)
         for form, seen in zip(forms, values, strict=True):
             told = projection_of(form, event.of)
-            said = told.mean + told.deviation * (told.direction @ noise)
+            said = np.clip(told.mean + told.deviation * (told.direction @ noise), told.low, told.high)
             if not (np.abs(seen - said) <= told.error + _AGREE * told.deviation).all():
                 return False
     return True

@@ -6,8 +6,7 @@ Whatever is not affine ends the run: a comparison, a branch, a rounding, a funct
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -248,6 +247,49 @@ class AffineArray(Affine):
     __contains__ = __delitem__ = Affine._no
 
 
+class Clipped(Traced):
+    """A symbol, or an array of them, clipped to an interval: it can be rounded to digits, and returned."""
+
+    __slots__ = ("high", "inner", "low")
+    __array_ufunc__ = None
+
+    def __init__(self, inner: Affine, low: float, high: float) -> None:
+        self.inner = inner
+        self.low = low
+        self.high = high
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self.inner.__class__
+
+    def within(self, inner: Affine) -> Clipped:
+        """Another symbol in the same interval."""
+        return Clipped(inner, self.low, self.high)
+
+    def __round__(self, digits: Any = None) -> Clipped:
+        return self.within(round(self.inner, digits))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._no()
+
+    def _no(self, *_: Any, **__: Any) -> NoReturn:
+        self.inner.trace.refuse("it does to clipped noise what is not followed")
+
+    __array_function__ = __array__ = __float__ = __int__ = __index__ = __complex__ = __bool__ = _no
+    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __trunc__ = __floor__ = __ceil__ = __neg__ = __pos__ = _no
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = _no
+    __pow__ = __rpow__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rmatmul__ = _no
+    __str__ = __repr__ = __format__ = __reduce_ex__ = __len__ = __iter__ = __getitem__ = __contains__ = _no
+    __eq__ = __ne__ = __hash__ = _no
+
+
+def is_symbol(value: Any) -> bool:
+    """Whether it is a symbol, clipped or not."""
+    return isinstance(value, Affine) or type(value) is Clipped
+
+
 def made(trace: Trace, at: Any, per: Any, error: Any, python: bool = False) -> Affine:
     """A symbol, or an array of them, as the shape of `at` says."""
     kind = AffineArray if np.ndim(at) else Affine
@@ -259,22 +301,17 @@ def _spread(per: Floats, ndim: int, wide: int) -> Floats:
     return per.reshape(*([1] * (wide - ndim)), *per.shape)
 
 
-def as_float(*args: Any) -> Any:
-    """As `float`."""
-    if len(args) == 1 and isinstance(args[0], Affine):
-        return args[0].as_python()
-    return float(*args)
-
-
 def holds_symbols(value: Any) -> bool:
     """Whether it is a symbol, or a list or tuple with one in it."""
-    return isinstance(value, Affine) or (type(value) in (list, tuple) and any(map(holds_symbols, value)))
+    return is_symbol(value) or (type(value) in (list, tuple) and any(map(holds_symbols, value)))
 
 
 def stacked(trace: Trace, values: Any) -> Affine:
     """As `np.array` of numbers and symbols, nested in lists."""
     if isinstance(values, Affine):
         return values
+    if type(values) is Clipped:
+        trace.refuse("it computes with clipped noise")
     if not holds_symbols(values):
         at = made(trace, np.zeros(1), np.zeros((1, 0)), np.zeros(1))._constant(values)
         return made(trace, at, np.zeros((*at.shape, 0)), np.zeros(at.shape))
@@ -283,55 +320,3 @@ def stacked(trace: Trace, values: Any) -> Affine:
         trace.refuse("it makes an array of parts of several shapes")
     per = np.stack([part.per_draw(trace.count) for part in parts])
     return made(trace, np.stack([part.at for part in parts]), per, np.stack([part.error for part in parts]))
-
-
-def _array(trace: Trace, values: Any, dtype: Any = None) -> Affine:
-    if dtype is not None and np.dtype(dtype) != np.float64:
-        trace.refuse("it makes an array of another type of its noise")
-    whole = stacked(trace, values)
-    return whole.copy() if isinstance(whole, AffineArray) else whole
-
-
-def _binary(how: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def apply(trace: Trace, one: Any, other: Any) -> Any:
-        return how(*(stacked(trace, value) if type(value) in (list, tuple) else value for value in (one, other)))
-
-    return apply
-
-
-def _dot(trace: Trace, one: Any, other: Any) -> Any:
-    one, other = (stacked(trace, value) if type(value) in (list, tuple) else value for value in (one, other))
-    numbers, symbols = (other, one) if isinstance(one, Affine) else (one, other)
-    if isinstance(numbers, Affine):
-        numbers = numbers.at if not numbers.per.any() and not numbers.error.any() else numbers._no()
-    return symbols @ numbers if symbols is one else numbers @ symbols if np.ndim(numbers) else symbols * numbers
-
-
-def _sum(trace: Trace, values: Any, axis: Any = None) -> Any:
-    return stacked(trace, values).sum(axis)
-
-
-def _mean(trace: Trace, values: Any, axis: Any = None) -> Any:
-    return stacked(trace, values).mean(axis)
-
-
-def _round(trace: Trace, values: Any, decimals: int = 0) -> Any:
-    return round(stacked(trace, values), decimals)
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "array": _array,
-    "asarray": _array,
-    "sum": _sum,
-    "mean": _mean,
-    "dot": _dot,
-    "inner": _dot,
-    "matmul": _dot,
-    "add": _binary(operator.add),
-    "subtract": _binary(operator.sub),
-    "multiply": _binary(operator.mul),
-    "divide": _binary(operator.truediv),
-    "round": _round,
-    "around": _round,
-    "true_divide": _binary(operator.truediv),
-}

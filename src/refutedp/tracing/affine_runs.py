@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Path
 from refutedp.model.settings import kept_globals
-from refutedp.tracing.affine import FUNCTIONS, Affine, as_float, holds_symbols, made, stacked
+from refutedp.tracing.affine import Affine, Clipped, holds_symbols, made, stacked
+from refutedp.tracing.affine_functions import FUNCTIONS, as_float, extreme
 from refutedp.tracing.copier import Copier, Stage, is_library, names_only_called, used_names
 from refutedp.tracing.distributions import Distribution, Params
 from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
@@ -31,6 +32,7 @@ Floats: TypeAlias = NDArray[np.float64]
 MOST_DRAWS, MOST_NUMBERS = 1000, 1000
 """Standard draws of a run, and numbers that it returns."""
 _MAKERS = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "array", "copy"})
+_KEYWORDS = frozenset({"axis", "dtype", "decimals"})
 _GAUSSIAN = frozenset({"normal", "standard_normal", "gauss", "normalvariate"})
 
 
@@ -56,13 +58,15 @@ class DrawMade:
 class AffineOutput:
     """The numbers of an output: number i is `at[i]` and `per[i] @ z` for standard Gaussian z, within `error[i]`.
 
-    `draws` are the calls for noise that z is made of, in order.
+    Then it is clipped to [`low[i]`, `high[i]`]. `draws` are the calls for noise that z is made of, in order.
     """
 
     paths: tuple[Path, ...]
     at: Floats
     per: Floats
     error: Floats
+    low: Floats
+    high: Floats
     draws: tuple[DrawMade, ...]
 
 
@@ -104,12 +108,14 @@ class AffineTracer:
             if not handler.draws or not 0 < len(leaves) <= MOST_NUMBERS:
                 return None
             paths, values = zip(*leaves, strict=True)
-            numbers = stacked(handler, values)
+            clipped = [(one.low, one.high) if type(one) is Clipped else (-math.inf, math.inf) for one in values]
+            numbers = stacked(handler, [one.inner if type(one) is Clipped else one for one in values])
         except (NotAffine, Exception):
             return None
         if handler.refused:
             return None
-        return AffineOutput(paths, numbers.at, numbers.per_draw(handler.count), numbers.error, tuple(handler.draws))
+        per, low, high = numbers.per_draw(handler.count), *np.array(clipped).T
+        return AffineOutput(paths, numbers.at, per, numbers.error, low, high, tuple(handler.draws))
 
 
 class _Stage(Stage):
@@ -120,9 +126,10 @@ class _Stage(Stage):
         self._symbols = handler
 
     def builtins(self, function: FunctionType) -> dict[str, Any]:
-        """`float` keeps symbols, where it is only called."""
-        known = super().builtins(function)
-        return known | {"float": as_float} if "float" in names_only_called(function.__code__) else known
+        """`float` keeps symbols, and `max` and `min` clip them, where these are only called."""
+        called = names_only_called(function.__code__)
+        own = {"float": as_float, **{name: extreme(name, self._symbols) for name in ("max", "min")}}
+        return super().builtins(function) | {name: value for name, value in own.items() if name in called}
 
     def name(self, value: Any) -> Any:
         """Of what was imported from NumPy, too."""
@@ -141,7 +148,7 @@ class _Stage(Stage):
                 plain = value(*args, **keywords)
                 return self._symbols.array(plain) if name in _MAKERS else plain
             affine = FUNCTIONS.get(name)
-            if affine is None or keywords.keys() - {"axis", "dtype", "decimals"}:
+            if affine is None or keywords.keys() - _KEYWORDS:
                 self._symbols.refuse(f"it calls np.{name} on noise")
             return affine(self._symbols, *args, **keywords)
 
@@ -233,7 +240,9 @@ class _Symbols(Handler):
 
 def _leaves(handler: _Symbols, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """The numbers of an output and where they are."""
-    if isinstance(value, Affine) or type(value) is np.ndarray:
+    if type(value) is Clipped:
+        yield from ((place, value.within(one)) for place, one in _leaves(handler, value.inner, path))
+    elif isinstance(value, Affine) or type(value) is np.ndarray:
         if type(value) is np.ndarray and value.dtype.kind not in "bif":
             handler.refuse("it returns an array of something else than numbers")
         for place in np.ndindex(value.at.shape if isinstance(value, Affine) else value.shape):
