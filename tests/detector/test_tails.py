@@ -215,8 +215,20 @@ def test_it_is_saved_replayed_and_written_out(found, tmp_path):
 def test_the_report_says_where_noise_was_drawn(found):
     text = str(found)
     assert "their noise drawn from the tail in which the event lies" in text
-    assert "a bet on runs within a tail of known probability" in text
+    assert "a bet on runs within a tail whose probability is known up to rounding" in text
     assert "plain calls" in text
+
+
+def half_the_noise(queries, rng):
+    return queries[0] + rng.normal(0.0, 0.5)
+
+
+def test_the_number_of_processes_changes_nothing():
+    one, two = (
+        check(half_the_noise, claim=GaussianDP(1.0), adjacency=ONE_DIFFERS, jobs=jobs, **BUDGET).evidence
+        for jobs in (1, 2)
+    )
+    assert one.candidate.confirmation.name == "tail" and one == two
 
 
 def test_settings_may_forbid_it():

@@ -287,7 +287,7 @@ class WithinTail(Confirmation):
     name: ClassVar[str] = "tail"
     needs_plan: ClassVar[bool] = True
     noise_words: ClassVar[str] = "from the tail in which the event lies"
-    test_words: ClassVar[str] = "a bet on runs within a tail of known probability"
+    test_words: ClassVar[str] = "a bet on runs within a tail whose probability is known up to rounding"
 
     @property
     def known(self) -> TailPlan:
