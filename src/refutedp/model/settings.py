@@ -194,8 +194,8 @@ class Settings:
     paired: bool = _setting(True, "Confirm on pairs of runs with the same noise where that is sharper, or never.")
     importance: Importance = _setting(
         "needed",
-        "Draw noise within tails that are known, and towards rare events, weighing the runs: where plain runs would not "
-        "refute the claim, and for speed; wherever it certifies more; or never.",
+        "Draw noise within tails that are known, and towards rare events, weighing the runs: where plain runs would "
+        "not refute the claim, and for speed; wherever it certifies more; or never.",
     )
     epsilon_name: str | None = _setting(None, "The parameter that takes epsilon; epsilon or eps unless given.")
     time_limit: float | None = _setting(
