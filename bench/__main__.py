@@ -12,6 +12,7 @@ STUDIES = (
     "bounds",
     "calibration",
     "claims",
+    "gaussian",
     "gaussian_gap",
     "svt_limit",
     "symbolic",

@@ -17,7 +17,8 @@ CLAIMS = [ApproxDP(1.0, 1e-3), ZCDP(0.2), RenyiDP(2.0, 0.5), GaussianDP(1.0)]
 
 @pytest.fixture(scope="module", params=CLAIMS, ids=[type(claim).__name__ for claim in CLAIMS])
 def result(request):
-    return check(too_little_noise, request.param, **SMALL)
+    # Its tails are known by arithmetic, and shown otherwise.
+    return check(too_little_noise, request.param, importance="never", **SMALL)
 
 
 def test_the_violation_is_found_and_told(result):

@@ -100,6 +100,7 @@ def _confirm(
     strategy = confirmation_of(candidate)
     if settings.method == "fisher" or settings.stop == "fixed":
         return judge(candidate, _count(sampler, candidate, strategy, settings, report, stream), claim, settings)
+    settings = strategy.budget(settings)
     total = 2 * settings.confirm_runs
     process = strategy.start(claim, candidate)
     done = decided = 0

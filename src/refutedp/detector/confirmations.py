@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from refutedp.detector.plan_importance import ImportancePlan, Piloted, UnpairedImportancePlan, unpaired
+from refutedp.detector.plan_tail import TailPlan
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.betting.anytime import EProcess
-from refutedp.hypothesis.certify import Certified
+from refutedp.hypothesis.certify import Certified, bounds_from
 from refutedp.hypothesis.claim_test import claim_test
+from refutedp.hypothesis.tests.line import Frontier
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Candidate, Counts, Estimates, Event, Evidence
@@ -28,7 +30,7 @@ from refutedp.sampling.pool.tasks import Task
 from refutedp.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
-    from refutedp.sampling.lifted.noise.importance_noise import Plan
+    from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
 
 class Confirmation(ABC):
@@ -46,16 +48,23 @@ class Confirmation(ABC):
     """Whether the evidence so far counts where lifting fails in the midst of the runs."""
     noise_words: ClassVar[str] = ""
     """Where noise is drawn to, for reports; "" where it is drawn as ever."""
+    test_words: ClassVar[str] = ""
+    """Which test gives the p-value, where the hits are no plain counts."""
 
     @property
     def share(self) -> float:
         """The part of the runs that go to d1."""
         return 0.5
 
-    @property
-    def noise_plan(self) -> Plan | None:
-        """The plan by which noise is drawn towards the event; None where it is drawn as ever."""
-        return None
+    def noise(self, runs: int, rng: np.random.Generator) -> SharedNoise:
+        """Noise for so many lifted runs on either side, as those that confirm have it on d1."""
+        from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
+
+        return SharedNoise(runs)
+
+    def budget(self, settings: Settings) -> Settings:
+        """The settings with as many confirmation runs as it takes, where that is known."""
+        return settings
 
     @classmethod
     def with_share(cls, share: float) -> Confirmation:
@@ -196,6 +205,7 @@ class ImportanceSampled(Confirmation):
     # A second test after the evidence so far would have a second chance of a false alarm.
     stands_if_cut_short: ClassVar[bool] = True
     noise_words: ClassVar[str] = "towards the event"
+    test_words: ClassVar[str] = "a bet on importance-sampled runs by their weights"
 
     @classmethod
     def with_share(cls, share: float) -> ImportanceSampled:
@@ -220,10 +230,11 @@ class ImportanceSampled(Confirmation):
         assert self.plan is not None, "planned before the first run"
         return self.plan
 
-    @property
-    def noise_plan(self) -> Plan | None:
+    def noise(self, runs: int, rng: np.random.Generator) -> SharedNoise:
         """Towards the event, on d1 at least."""
-        return None if self.plan is None else self.plan.towards_event
+        from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise
+
+        return ImportanceNoise(runs, self.known.towards_event, rng)
 
     def start(self, claim: Claim, candidate: Candidate) -> Any:
         """Bets against the claim's line, or the one that the plan aims at."""
@@ -268,8 +279,76 @@ class UnpairedImportanceSampled(ImportanceSampled):
         return unpaired(piloted) or piloted.pairs()
 
 
+@dataclass(frozen=True, slots=True)
+class WithinTail(Confirmation):
+    """Noise is drawn within a half-space of known probability, beyond which the event is impossible on d2."""
+
+    plan: TailPlan | None = field(default=None, compare=False, repr=False)
+    name: ClassVar[str] = "tail"
+    needs_plan: ClassVar[bool] = True
+    noise_words: ClassVar[str] = "from the tail in which the event lies"
+    test_words: ClassVar[str] = "a bet on runs within a tail whose probability is known up to rounding"
+
+    @property
+    def known(self) -> TailPlan:
+        """The plan."""
+        assert self.plan is not None, "planned before the first run"
+        return self.plan
+
+    def planned_by(self, piloted: Piloted | None) -> Confirmation:
+        """Pilots say nothing here."""
+        return Allocation() if self.plan is None else self
+
+    def noise(self, runs: int, rng: np.random.Generator) -> SharedNoise:
+        """Within the half-space of d1."""
+        from refutedp.sampling.lifted.noise.tail_noise import TailNoise
+
+        return TailNoise(runs, self.known.near, rng)
+
+    def budget(self, settings: Settings) -> Settings:
+        """Few runs, but where what happens is hardly more than what the claim allows."""
+        return replace(settings, confirm_runs=self.known.runs // 2)
+
+    def start(self, claim: Claim, candidate: Candidate) -> EProcess[Any]:
+        """Against what the claim allows."""
+        return self.known.start()
+
+    def task(
+        self, sampler: Sampler, events: tuple[Event, ...], runs: int, seeds: np.random.SeedSequence
+    ) -> Task[Any]:
+        """Lifted runs on either side, in the tail and out of it."""
+        (event,) = events
+        assert isinstance(sampler, LiftedSampler), "plans are made for these only"
+        return self.known.task(sampler, event, runs, seeds)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """All hits."""
+        return reduce(add, parts)
+
+    def level(self, significance: float) -> float:
+        """All of it: there is no test at the end."""
+        return significance
+
+    def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
+        """Counts are hits within the tail; the rates are parts of its probability."""
+        least = self.known.at_least * process.share_lower_bound(1 - settings.significance)
+        front = Frontier(np.array([0.0]), np.array([self.known.at_most]), np.array([least]))
+        told = _evidence(
+            candidate, process.hits.counts, claim, settings, bounds_from(front, claim), min(0.0, -process.log_peak)
+        )
+        share = process.hits.x / max(process.hits.n_x, 1)
+        return replace(
+            told,
+            rule="early" if plan.decided else "fixed",
+            decided_after=plan.decided or process.hits.runs,
+            estimates=Estimates(
+                (self.known.at_least * share, self.known.at_most), (self.known.at_least - least, 0.0)
+            ),
+        )
+
+
 _KINDS: dict[str, type[Confirmation]] = {
-    kind.name: kind for kind in (Allocation, Paired, ImportanceSampled, UnpairedImportanceSampled)
+    kind.name: kind for kind in (Allocation, Paired, ImportanceSampled, UnpairedImportanceSampled, WithinTail)
 }
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,13 +21,10 @@ from refutedp.hypothesis.claim_test import RatioScorer
 from refutedp.hypothesis.tests.ratio import log_binomial_upper, log_hypergeometric_upper
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Outputs
-from refutedp.model.records import Candidate, Evidence, Examination, count_hits
+from refutedp.model.records import Evidence, Examination, count_hits
 from refutedp.model.settings import COMPARE_STREAM, EXAMINE_STREAM, REPEAT_STREAM, Progress, Settings, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.sampler import CannotSample, Sampler, run_plain
-
-if TYPE_CHECKING:
-    from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 
 CALLS, MOST_CALLS = 4_000, 20_000
 """Plain calls a side in which a violation may convict by itself; blatant ones take hundreds.
@@ -151,7 +147,7 @@ def _repeat(sampler: LiftedSampler, evidence: Evidence, settings: Settings) -> i
             return 0  # Such runs are plain calls already.
         size = min(math.ceil(2 * REPEATED / rate), *(lift.chunk for lift in sampler.lifts))
         while made < most and hits[0] < REPEATED:
-            noise = _noise(size, evidence.candidate, rng)
+            noise = confirmation_of(evidence.candidate).noise(size, rng)
             room = REPEATED - hits[0]
             heard = hear_runs(
                 sampler.lifts, sampler.mechanism, (pair.d1, pair.d2), pair.arguments, evidence.event, noise, rng, room
@@ -165,14 +161,6 @@ def _repeat(sampler: LiftedSampler, evidence: Evidence, settings: Settings) -> i
     if hits[0] == 0 and made * math.log1p(-min(rate, 0.999)) <= _LEVEL:
         raise Contradicted(f"the event did not happen again in {made:,} lifted runs on d1")
     return repeated
-
-
-def _noise(size: int, candidate: Candidate, rng: np.random.Generator) -> SharedNoise:
-    from refutedp.sampling.lifted.noise.importance_noise import ImportanceNoise
-    from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
-
-    plan = confirmation_of(candidate).noise_plan
-    return SharedNoise(size) if plan is None else ImportanceNoise(size, plan, rng)
 
 
 def _compare(sampler: LiftedSampler, settings: Settings) -> Examination:

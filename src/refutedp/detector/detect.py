@@ -19,6 +19,7 @@ from refutedp.detector.profile import profile_runs
 from refutedp.detector.race import Found, search
 from refutedp.detector.result import Effort, Result, Verdict
 from refutedp.detector.sprint import SHARE, Sprint, for_a_try
+from refutedp.detector.tails import better, shortened, tail_candidate, taken
 from refutedp.detector.verdict import (
     detectable,
     distrust_note,
@@ -161,7 +162,11 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
             return result
     try:
         settings = _within_time(prepared, claim, settings, request.started)
-        found = search(prepared, claim, scorer, settings, report)
+        first = len(prepared.samplers)
+        tail = tail_candidate(prepared.samplers, claim, settings)
+        found = search(prepared, claim, scorer, shortened(settings, tail), report)
+        tail = better(tail, tail_candidate(prepared.samplers[first:], claim, settings))
+        found = found if tail is None else taken(tail, found, claim, settings)
     except TooShort:
         if quick is None:
             raise

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, confirmation_of
+from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, WithinTail, confirmation_of
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
 from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots, unpaired
+from refutedp.detector.tails import tail_plan
 from refutedp.events.predicates import Interval, reads_digits
 from refutedp.hypothesis.betting.weighted import start_weighted
 from refutedp.hypothesis.claim_test import claim_test
@@ -60,6 +61,8 @@ def aim(
 ) -> Aimed:
     """The candidate as it shall be confirmed. Nothing is known of the confirmation runs here."""
     plain = Aimed(sampler, candidate)
+    if confirmation_of(candidate).needs_plan:
+        return plain
     lifted = _weighable(sampler, candidate, settings)
     if lifted is None:
         return plain
@@ -93,6 +96,9 @@ def planned(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Sett
     strategy = confirmation_of(candidate)
     if not strategy.needs_plan:
         return candidate
+    if isinstance(strategy, WithinTail):
+        strategy = replace(strategy, plan=tail_plan(sampler, candidate.event, claim, settings))
+        return replace(candidate, confirmation=strategy.planned_by(None))
     lifted = _weighable(sampler, candidate, settings)
     try:
         piloted = None if lifted is None else pilots(lifted, candidate, claim, settings)

@@ -194,6 +194,33 @@ def no_runs(plain: float) -> UnpairedHits:
     return UnpairedHits(plain, 0, np.zeros(BINS), 0, 0.0, 0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class TailHits:
+    """Hits of `n_x` runs on d1 and `n_y` on d2, each drawn within a part of the noise of its side.
+
+    >>> (TailHits(3, 4, 1, 2) + TailHits(1, 1, 0, 0)).counts
+    Counts(x=4, y=1, n_x=5, n_y=2, share=0.5, both=None)
+    """
+
+    x: int = 0
+    n_x: int = 0
+    y: int = 0
+    n_y: int = 0
+
+    @property
+    def runs(self) -> int:
+        """Runs on both sides."""
+        return self.n_x + self.n_y
+
+    @property
+    def counts(self) -> Counts:
+        """The same; they are no rates."""
+        return Counts(self.x, self.y, self.n_x, self.n_y)
+
+    def __add__(self, other: TailHits) -> TailHits:
+        return TailHits(self.x + other.x, self.n_x + other.n_x, self.y + other.y, self.n_y + other.n_y)
+
+
 def weight_bins(weights: Floats, plain: float) -> NDArray[np.int64]:
     """The bin of each weight."""
     return np.clip(np.floor(-np.log(weights * plain) / STEP + 1e-9), 0, BINS - 1).astype(np.int64)

@@ -32,7 +32,7 @@ GlobalState: TypeAlias = tuple[Any, Any]
 
 TRIAL_STREAM, CONFIRM_STREAM, PROOF_STREAM, TIMING_STREAM = 0, 2, 3, 4
 PILOT_STREAM, MAIN_STREAM, ROUND_STREAM, SPRINT_STREAM = 10, 11, 12, 13
-PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM = 20, 21, 22, 23, 24
+PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM, TAIL_STREAM = 20, 21, 22, 23, 24, 25
 EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM, TRY_STREAM = 30, 31, 32, 50
 LEDGER_STREAM, EVOLVE_STREAM, SHORTEN_STREAM = 40, 41, 42
 """The first number of every key, one for each purpose: no two purposes share runs."""
@@ -194,8 +194,8 @@ class Settings:
     paired: bool = _setting(True, "Confirm on pairs of runs with the same noise where that is sharper, or never.")
     importance: Importance = _setting(
         "needed",
-        "Draw noise towards rare events and weigh the runs: where plain runs would not refute the claim, and for "
-        "speed; wherever it certifies more; or never.",
+        "Draw noise within tails that are known, and towards rare events, weighing the runs: where plain runs would "
+        "not refute the claim, and for speed; wherever it certifies more; or never.",
     )
     epsilon_name: str | None = _setting(None, "The parameter that takes epsilon; epsilon or eps unless given.")
     time_limit: float | None = _setting(

@@ -106,7 +106,7 @@ def _counted(evidence: Evidence) -> list[str]:
 
 def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
     lines = [
-        f"  on {side} it happens in {rate:.5%} of runs, give or take {error:.5%}"
+        f"  on {side} it happens in {_small(rate)} of runs, give or take {_small(error)}"
         for side, rate, error in zip(("d1", "d2"), weighted.rates, weighted.errors, strict=True)
     ]
     counts = evidence.counts
@@ -118,8 +118,19 @@ def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if claim.pure_epsilon is not None:
         return f"the claim allows a ratio of at most {ratio_words(claim.pure_epsilon)}; {_ratio(evidence)}"
-    digits = 4 if evidence.estimates is None else 5
-    return f"at d2's rate the claim allows at most {claim.largest(evidence.rates[1]):.{digits}%} on d1"
+    most = claim.largest(evidence.rates[1])
+    return (
+        f"at d2's rate the claim allows at most {f'{most:.4%}' if evidence.estimates is None else _small(most)} on d1"
+    )
+
+
+def _small(rate: float) -> str:
+    """A rate of which five places may show nothing.
+
+    >>> _small(0.00125), _small(3.2e-9), _small(0.0)
+    ('0.12500%', '3.2e-09', '0.00000%')
+    """
+    return f"{rate:.3g}" if 0 < rate < 1e-6 else f"{rate:.5%}"
 
 
 def _certified(claim: Claim, evidence: Evidence) -> str:
@@ -159,7 +170,7 @@ def method_words(evidence: Evidence) -> str:
         other = p_value_text(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
     if evidence.estimates is not None:
-        return "a bet on importance-sampled runs by their weights, event and direction fixed before them"
+        return f"{confirmation_of(evidence.candidate).test_words}, event and direction fixed before them"
     if evidence.counts.both is not None:
         return "exact test on pairs of runs with the same noise, event and direction fixed before them"
     name = "exact test" if evidence.candidate.tangent is None else "Berger–Boos test"

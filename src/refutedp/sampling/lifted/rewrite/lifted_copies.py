@@ -41,6 +41,14 @@ _MAKERS = (
     *("array", "asarray", "copy", "empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros"),
     "zeros_like",
 )
+_PLAIN = frozenset(
+    {
+        *(bool, int, float, complex, str, bytes, type(None), np.float64, np.int64, np.bool_),
+        *(types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType),
+        *(types.GetSetDescriptorType, types.MemberDescriptorType, types.ClassMethodDescriptorType),
+    }
+)
+"""Types whose values hold no containers; to look for some in all that a type has takes long."""
 _DEPTH = 4
 """Levels of attributes and items that are looked into for shared containers."""
 
@@ -272,7 +280,7 @@ def _containers_in(value: Any, depth: int) -> Iterator[Any]:
     """The lists, dicts and sets that an object holds."""
     if isinstance(value, (list, dict, set)):
         yield value
-    if depth == 0 or isinstance(value, (types.ModuleType, types.FunctionType, str, bytes, np.ndarray)):
+    if depth == 0 or type(value) in _PLAIN or isinstance(value, (types.ModuleType, types.FunctionType, np.ndarray)):
         return
     if isinstance(value, dict):
         inner = list(value.values())
