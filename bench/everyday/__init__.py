@@ -1,1 +1,1 @@
-"""Mechanisms in everyday styles, for `bench.lifting`: some are private and some are not; all are what people write."""
+"""Mechanisms in everyday styles, for `bench.lifting`: some private, some not; all are what people write."""
