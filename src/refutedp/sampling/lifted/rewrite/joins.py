@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +22,8 @@ from refutedp.sampling.lifted.columns.column import Column
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import NotJoined, Run
+from refutedp.sampling.lifted.rewrite.chosen import MOST_KEYS, UNSET, chose, join, options_of, truth, typed
 from refutedp.sampling.lifted.rewrite.harmless import checked, is_harmless, is_plain, read_attribute
-
-UNSET: Final = type("Unset", (), {})()
-"""What stands for a variable that has no value."""
-_BIG = 2**53
-_MOST_OPTIONS = 4096
-"""Lists of up to so many values are looked up by drawn places."""
-_MOST_KEYS = 64
 
 Thunk = Callable[[], Any]
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
@@ -66,15 +60,15 @@ class Joins:
 
     # Branches.
 
-    def branch(self, condition: Any, kept: int) -> Branch:
+    def branch(self, condition: Any, kept: int) -> JoinedBranch:
         """An `if` statement, the first `kept` of whose variables are read after it."""
-        return Branch(self, condition, kept)
+        return JoinedBranch(self, condition, kept)
 
     def choose(self, condition: Any, then: Thunk, otherwise: Thunk) -> Any:
         """As `then() if condition else otherwise()`."""
         held = truth(condition)
         if held is not None:
-            branch = Branch(self, condition, 1)
+            branch = JoinedBranch(self, condition, 1)
             for side in branch:
                 try:
                     value = then() if side else otherwise()
@@ -178,7 +172,7 @@ class Joins:
         owner[key] = value
 
     def _put_by_run(self, owner: list[Any], key: Scalar, value: Any) -> bool:
-        if key.kind != "i" or not 0 < len(owner) <= _MOST_KEYS:
+        if key.kind != "i" or not 0 < len(owner) <= MOST_KEYS:
             return False
         places = self._attempt(lambda: self._places(key, len(owner)))
         if places is None:
@@ -204,7 +198,7 @@ class Joins:
         return checked(owner[key]) if self.joining else owner[key]
 
     def _item_by_run(self, owner: Any, key: Scalar) -> Any:
-        options = _options(owner, key)
+        options = options_of(owner, key)
         if options is None:
             return UNSET
         keys, values = options
@@ -212,11 +206,11 @@ class Joins:
         if places is None:
             return UNSET
         if any(type(value) is Scalar for value in values):
-            table = np.stack([np.broadcast_to(_typed(value)[0], (key.run.n,)) for value in values])  # type: ignore[index]
+            table = np.stack([np.broadcast_to(typed(value)[0], (key.run.n,)) for value in values])  # type: ignore[index]
             found = table[places, np.arange(key.run.n)]
         else:
             found = np.array(values)[places]
-        _, kind, numpy = _typed(values[0])  # type: ignore[misc]
+        _, kind, numpy = typed(values[0])  # type: ignore[misc]
         return Scalar(key.run, found, kind, numpy)
 
     def _places(self, key: Scalar, options: int | list[Any]) -> Array:
@@ -251,7 +245,7 @@ class Joins:
             return None
 
 
-class Branch:
+class JoinedBranch:
     """One `if` statement: the sides to evaluate, one after the other, and the variables after it.
 
     Iterating gives True and False where it is joined, and then, or otherwise, what is to be done as it is written.
@@ -337,83 +331,6 @@ class Branch:
             self._joins.write(owner)
             owner[:] = items
         self.values = tuple(values)
-
-
-def truth(value: Any) -> Array | None:
-    """Whether a drawn value is true, run by run; None for all other values."""
-    if type(value) is not Scalar:
-        return None
-    array = value.values()
-    return array if value.kind == "b" else np.asarray(array != ("" if value.kind == "U" else 0))
-
-
-def chose(run: Run, held: Array) -> None:
-    """Note a condition on which values were chosen: each side has to be proven."""
-    if run.side is None:
-        run.choices.append(Scalar(run, held, "b", False))
-    else:
-        run.choices.append(Scalar(run, np.where(run.side, held, np.int8(-1)), "i", False))
-
-
-def join(run: Run, held: Array, then: Any, otherwise: Any) -> Any:
-    """A column that is `then` where the condition holds; UNSET unless both are of one type in every run."""
-    if then is otherwise:
-        return then
-    if then is True and otherwise is False:
-        return Scalar(run, held, "b", False)
-    if type(then) is tuple and type(otherwise) is tuple and len(then) == len(otherwise):
-        parts = [join(run, held, a, b) for a, b in zip(then, otherwise, strict=True)]
-        return UNSET if any(part is UNSET for part in parts) else tuple(parts)
-    a, b = _typed(then), _typed(otherwise)
-    if a is None or b is None or a[1:] != b[1:]:
-        return UNSET
-    values: Array = np.where(held, a[0], b[0])
-    return Scalar(run, values, a[1], a[2])
-
-
-def _typed(value: Any) -> tuple[Any, str, bool] | None:
-    """The values of a single value, its kind, and whether NumPy made it; None for what no column can hold."""
-    kind = type(value)
-    if kind is Scalar:
-        return value.values(), value.kind, value.numpy
-    if kind is bool:
-        return value, "b", False
-    if kind is int:
-        return (value, "i", False) if -_BIG <= value <= _BIG else None
-    if kind is float:
-        return value, "f", False
-    if kind is str:
-        # NumPy strips zeros from the end of text.
-        return None if value.endswith("\0") else (value, "U", False)
-    if kind in (np.float64, np.int64, np.bool_):
-        return value, value.dtype.kind, True
-    return None
-
-
-def _options(owner: Any, key: Scalar) -> tuple[list[Any] | None, list[Any]] | None:
-    """The keys (None: places) and the values that a drawn key may mean, all of one type; None for all else."""
-    keys: list[Any] | None = None
-    if type(owner) is dict:
-        wanted = {"i": int, "b": bool, "U": str}.get(key.kind)
-        if not 0 < len(owner) <= _MOST_KEYS or any(type(one) is not wanted for one in owner):
-            return None
-        keys, values = list(owner), list(owner.values())
-    elif key.kind != "i" or not 0 < len(owner) <= _MOST_OPTIONS:
-        return None
-    elif type(owner) is np.ndarray:
-        if owner.ndim != 1 or owner.dtype.char not in "?ld":
-            return None
-        values = list(owner)
-    else:
-        values = list(owner)
-    first = _typed(values[0])
-    if first is None or (len(values) > _MOST_KEYS and any(type(value) is Scalar for value in values)):
-        return None
-    for value in values[1:]:
-        typed = _typed(value)
-        if typed is None or typed[1:] != first[1:]:
-            return None
-    return keys, values
 
 
 def _tested(value: Any, tested: bool) -> Any:

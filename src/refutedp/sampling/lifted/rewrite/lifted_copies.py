@@ -23,7 +23,8 @@ from refutedp.sampling.lifted.columns.functions import FUNCTIONS
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import CannotLift
-from refutedp.sampling.lifted.rewrite.branches import helper_of, helpers, joined_code
+from refutedp.sampling.lifted.rewrite.branches import helpers, joined_code
+from refutedp.sampling.lifted.rewrite.expressions import helper_of
 from refutedp.sampling.lifted.rewrite.joins import Joins
 from refutedp.tracing.copier import (
     GENERATORS,
