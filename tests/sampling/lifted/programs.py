@@ -98,6 +98,83 @@ TYPES = (
     "type({0}).__name__ == 'float64'",
     "hasattr({0}, 'dtype')",
 )
+HELPERS = """
+def flip(bit, p, rng):
+    if rng.random() < p:
+        return bit
+    return 1 - bit
+
+def grade(x):
+    if x < 0:
+        return 0.5
+    elif x < 1:
+        return 1.5
+    else:
+        return 2.5
+
+def clamp(x, low, high):
+    if x < low:
+        return low
+    if x > high:
+        return high
+    return x
+
+def mixed(x, rng):
+    y = x * 2
+    if x > 0.5:
+        y = rng.laplace()
+        if y > 1:
+            return y - 1
+        return 1.0 if rng.random() < 0.5 else float(y)
+    if x < -1 and rng.random() < 0.5:
+        return float(rng.normal())
+    return float(y)
+"""
+"""Functions that programs call."""
+CHOICES = (
+    "flip(int({0} > {1}), 0.6, rng)",
+    "flip(flip(1, 0.5, rng), 0.75, rng)",
+    "grade({0})",
+    "grade({0}) if {1} > {2} else 0.5",
+    "clamp({0}, {1}, {2})",
+    "clamp(float({0}), -1.0, 1.0)",
+    "mixed({0}, rng)",
+    "helper({0}, {1}, rng)",
+    "({0} > {1} and {1} > {2})",
+    "({0} > {1} or rng.random() < 0.5)",
+    "(not {0} > {1})",
+    "({0} and {1})",
+    "({0} < {1} < {2})",
+    "[1.5, 2.5, 3.5][int(abs({0})) % 3]",
+    "[a, b, c][rng.integers(0, 3)]",
+    "('x', 'y', 'z')[int(rng.integers(3))]",
+    "{{0: 1.0, 1: 2.5, 2: 0.5}}[int(rng.integers(0, 3))]",
+    "{{True: 'yes', False: 'no'}}[bool({0} > {1})]",
+    "(rng.random() if {0} > {1} else {2})",
+    "(1.5 if {0} > 1 else (0.5 if rng.random() < 0.5 else rng.normal()))",
+    "sum([(1 if x > {0} else 0) for x in data])",
+    "[flip(x % 2, 0.5, rng) for x in data][0]",
+    "[x if rng.random() > 0.5 else x + {0} for x in data][1]",
+    "sum(x for x in ({0}, {1}) if x > {2})",
+)
+"""What a lift may join, in expressions."""
+BRANCHES = (
+    ("if {0}:", "    {1} = {2}", "elif {3}:", "    {1} = {4}", "else:", "    {1} = 1.5"),
+    ("if {0}:", "    {1} = rng.laplace()", "    {5} = {1} + 1", "else:", "    {1} = {2}; {5} = {4}"),
+    ("if {0}:", "    if {3}:", "        {1} = {2}", "    else:", "        {1} += 1.5", "else:", "    {5} = {4}"),
+    ("if {0}:", "    fresh = rng.random()", "    {1} = fresh * 2", "else:", "    {1} = {4}"),
+    ("if {0}:", "    kept[0] = {2}", "    out.append({4})", "else:", "    out.append({2}); out.append(1)"),
+    ("if {0}:", "    kept[1] += 1", "else:", "    kept[1] = {4}", "    kept[2] = {2}"),
+    ("if {0}: kept[int(rng.integers(3))] += 1",),
+    ("kept[int(abs({2})) % 3] = {4}",),
+    ("kept[int(rng.integers(0, 3))] += 1.0",),
+    ("if {0}: out.append(flip(1, 0.5, rng))", "else: out.append(0)"),
+    ("if {0}:", "    kept = [1, 2, 3]", "else:", "    kept[0] = not kept[0]"),
+    ("if not {0}:", "    {1} = -{2}", "    out.append({1})", "else:", "    out.append({4})"),
+    ("while 0 <= {1} <= 1 and {0}:", "    {1} = {1} + rng.exponential() + 0.1"),
+)
+"""Branches that a lift may join."""
+
 ATOMS = (*NAMES, "1", "2.5", "-0.5", "q", "True", "0")
 BINARY = ("+", "-", "*", "/", "//", "%", "+", "-", "*")
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
@@ -131,6 +208,7 @@ CALLS = (
 )
 RESULTS = (
     *("out", "a, b", "{'x': a, 'y': out}", "b", "[a, [b, c]], d", "len(out), a", "u, v.tolist(), w.sum()"),
+    *("kept, out", "kept, a, b", "tuple(kept), c"),
     *("u.tolist(), v, w", "nest", "nest, table", "a, nest[0], nest[1] is nest[0]", "sorted(table), table, out"),
 )
 
@@ -147,7 +225,7 @@ def expressions(draw: Any, depth: int = 2) -> str:
     parts = [draw(expressions(depth - 1)) for _ in range(3)]
     if kind == "binary":
         return f"({parts[0]} {draw(st.sampled_from(BINARY))} {parts[1]})"
-    return "(" + draw(st.sampled_from(CALLS)).format(*parts) + ")"
+    return "(" + draw(st.sampled_from(draw(st.sampled_from((CALLS, CALLS, CHOICES))))).format(*parts) + ")"
 
 
 @st.composite
@@ -164,7 +242,9 @@ def blocks(draw: Any, indent: int, depth: int) -> list[str]:
     pad = "    " * indent
     kinds = ("assign", "choose", "draw", "append", "if", "for", "return", "augment")
     for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.sampled_from((*kinds, "alias", "write", "write", "read", "nested", "type", "none")))
+        kind = draw(
+            st.sampled_from((*kinds, "alias", "write", "write", "read", "nested", "type", "none", "join", "join"))
+        )
         if kind == "draw":
             lines.append(f"{pad}{draw(st.sampled_from(NAMES))} = {draw(st.sampled_from(DRAWS))}")
         elif kind == "append":
@@ -182,6 +262,10 @@ def blocks(draw: Any, indent: int, depth: int) -> list[str]:
             )
             then, otherwise = draw(st.sampled_from(sides))
             lines += [f"{pad}if {draw(conditions())}:", f"{pad}    {then}", f"{pad}else:", f"{pad}    {otherwise}"]
+        elif kind == "join":
+            first, second = draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES))
+            parts = (draw(conditions()), first, draw(atoms), draw(conditions()), draw(expressions(1)), second)
+            lines += [pad + line.format(*parts) for line in draw(st.sampled_from(BRANCHES))]
         elif kind == "alias":
             source = draw(st.sampled_from((*VIEWS, *VECTOR_DRAWS))).format(draw(st.sampled_from(VECTORS)))
             lines.append(f"{pad}{draw(st.sampled_from(VECTORS))} = {source}")
@@ -243,12 +327,34 @@ def blocks(draw: Any, indent: int, depth: int) -> list[str]:
 
 
 @st.composite
+def helpers(draw: Any) -> str:
+    """A function with early returns, of what it gets and draws."""
+    locals_ = st.sampled_from(("x", "y", "z", "1.5", "0", "2", "True"))
+    draws = ("rng.laplace()", "rng.random()", "x + y", "x - 1", "float(y)", "rng.integers(0, 3)", "round(x)")
+    lines = ["def helper(x, y, rng):", f"    z = {draw(st.sampled_from(draws))}"]
+    for _ in range(draw(st.integers(1, 3))):
+        test = f"{draw(locals_)} {draw(st.sampled_from(COMPARE))} {draw(locals_)}"
+        lines.append(f"    if {test}:")
+        if draw(st.booleans()):
+            lines.append(f"        z = {draw(st.sampled_from(draws))}")
+        if draw(st.booleans()):
+            lines.append(f"        return {draw(locals_)}")
+        else:
+            lines.append(f"        y = {draw(locals_)}")
+        if draw(st.booleans()):
+            lines += ["    else:", f"        {draw(st.sampled_from(('x = 0.5', 'z = y', 'return z', 'y += 1')))}"]
+    result = f"{draw(locals_)} if {draw(locals_)} > {draw(locals_)} else {draw(locals_)}"
+    return "\n".join([*lines, f"    return {draw(st.sampled_from((draw(locals_), result)))}", ""])
+
+
+@st.composite
 def programs(draw: Any) -> str:
     body = draw(blocks(1, 2))
     result = draw(st.sampled_from(RESULTS))
     head = "def program(data, rng):\n    a, b, c, d, q, out = 1.0, 0, 2, 0.5, 1, []\n"
-    head += "    u, v, nest, table = rng.laplace(size=3), np.zeros(3), [[1.0], [2.0]], {}\n    w = u[:]\n"
-    return head + "    a = rng.laplace()\n" + "\n".join(body) + f"\n    return {result}\n"
+    head += "    u, v, nest, table = rng.laplace(size=3), np.zeros(3), [[1.0], [2.0]], {}\n"
+    head += "    w, kept = u[:], [0, 1, 2]\n"
+    return HELPERS + draw(helpers()) + head + "    a = rng.laplace()\n" + "\n".join(body) + f"\n    return {result}\n"
 
 
 def compiled(source: str) -> Any:

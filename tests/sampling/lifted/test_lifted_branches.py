@@ -82,7 +82,24 @@ def nested_function(data, rng):
     return [sign(q + rng.laplace()) for q in data]
 
 
-JOINED = [appends, assigns, counts, conditional_expression, in_closure(2.0), with_decorator, nested_function]
+def order_matters(data, rng):
+    a, b = 1, 2
+    if rng.laplace() > 0:
+        a = b
+        b = a
+    return a, b
+
+
+JOINED = [
+    order_matters,
+    appends,
+    assigns,
+    counts,
+    conditional_expression,
+    in_closure(2.0),
+    with_decorator,
+    nested_function,
+]
 
 
 def paths(function: Any) -> int:
@@ -141,14 +158,6 @@ def list_grows_in_place(data, rng):
     return alias
 
 
-def order_matters(data, rng):
-    a, b = 1, 2
-    if rng.laplace() > 0:
-        a = b
-        b = a
-    return a, b
-
-
 def none_or_value(data, rng):
     best = None
     if rng.laplace() > 0:
@@ -156,7 +165,7 @@ def none_or_value(data, rng):
     return best
 
 
-SPLIT = [mixed_types, unset_variable, other_lists, own_container, list_grows_in_place, order_matters, none_or_value]
+SPLIT = [mixed_types, unset_variable, other_lists, own_container, list_grows_in_place, none_or_value]
 
 
 @pytest.mark.parametrize("function", SPLIT, ids=lambda f: f.__name__)

@@ -6,7 +6,7 @@ import pytest
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.columns.array import ArrayColumn
-from refutedp.sampling.lifted.rewrite import branches
+from refutedp.sampling.lifted.rewrite import joins
 
 
 def flags(queries, epsilon, rng):
@@ -31,17 +31,17 @@ def rare(queries, epsilon, rng):
 def test_a_wrong_choice_on_the_rare_side_only_is_caught(mechanism, monkeypatch):
     lift = Lift(describe(mechanism), [1, 1], {"epsilon": 1.0})
     lift.prove(np.random.default_rng(0), 24)
-    original = branches._join
+    original = joins.join
 
-    def wrong(condition, then, otherwise):
-        joined = original(condition, then, otherwise)
-        if joined is not None and hasattr(joined, "values") and joined.kind == "b":
+    def wrong(run, held, then, otherwise):
+        joined = original(run, held, then, otherwise)
+        if hasattr(joined, "values") and joined.kind == "b":
             joined = type(joined)(joined.run, np.zeros(joined.run.n, dtype=bool), "b", False)
-        elif joined is not None and hasattr(joined, "values"):
+        elif hasattr(joined, "values"):
             joined = type(joined)(joined.run, np.zeros(joined.run.n, dtype=np.int64), "i", False)
         return joined
 
-    monkeypatch.setattr(branches, "_join", wrong)
+    monkeypatch.setattr(joins, "join", wrong)
     with pytest.raises(CannotLift, match="where the plain function returns"):
         lift.sample(50_000, np.random.default_rng(1))
     # A path that failed is not remembered as proven: it fails again.

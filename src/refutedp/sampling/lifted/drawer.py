@@ -12,7 +12,7 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.array import ArrayColumn
 from refutedp.sampling.lifted.columns.column import STANDARD, Column, aligned, element_ndim, stack_nested
 from refutedp.sampling.lifted.columns.scalar import Scalar, retraced
-from refutedp.sampling.lifted.execution import Draw, Run, drawn_by_element
+from refutedp.sampling.lifted.execution import Draw, NotJoined, Run, drawn_by_element
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
 from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
@@ -47,14 +47,19 @@ class LiftedDrawer(Handler):
         self.run.refuse(why)
 
     def draw(self, distribution: Distribution, params: Params, size: Any) -> Any:
-        """One column of draws; parameters may be numbers, arrays or columns."""
+        """One column of draws; parameters may be numbers, arrays or columns.
+
+        On one side of a branch that is being joined, all runs draw, and those on the other side let go of it.
+        """
         run = self.run
+        if run.side is not None:
+            self._mind_weights()
         shape: Shape = None
         if run.recorded(distribution.name):
             position = len(run.draws)
             rows = run.record.rows(position)
             if rows is not None:
-                run.draws.append(Draw(distribution.name, params, None, rows, run.epoch))
+                run.draws.append(Draw(distribution.name, params, None, rows, run.epoch, run.side))
                 return retraced(run, rows, distribution.convert is None)
             array = run.record.taken(position)
             shape = array.shape[1:] or None
@@ -68,8 +73,13 @@ class LiftedDrawer(Handler):
                 self.refuse(
                     f"it calls {distribution.name} with parameters that are invalid, if only in some runs: {error}"
                 )
-        run.draws.append(Draw(distribution.name, params, shape, array, run.epoch))
+        run.draws.append(Draw(distribution.name, params, shape, array, run.epoch, run.side))
         return self._column(array, shape, distribution.convert is None)
+
+    def _mind_weights(self) -> None:
+        """Weighted noise is told by how many draws came before, which differs between the sides of a branch."""
+        if self.shared is not None and self.shared.weighted:
+            raise NotJoined("noise is weighted")
 
     def _column(self, values: Array, shape: Shape, numpy: bool) -> Any:
         if shape is not None:
@@ -83,6 +93,8 @@ class LiftedDrawer(Handler):
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """Elements of a flat sequence, or of range(options), with replacement."""
         run = self.run
+        if run.side is not None:
+            self._mind_weights()
         if isinstance(options, Column) and not isinstance(options, ArrayColumn):
             options = options.__index__()
         # The function may write to what it gave.
@@ -97,7 +109,7 @@ class LiftedDrawer(Handler):
             pool = np.asarray(pool)
             if pool.dtype not in STANDARD and pool.dtype.kind != "U":
                 self.refuse(f"it chooses among values of dtype {pool.dtype}")
-        run.draws.append(Draw(distribution, (options, p), shape, index, run.epoch))
+        run.draws.append(Draw(distribution, (options, p), shape, index, run.epoch, run.side))
         if isinstance(pool, Column):
             chosen = np.take_along_axis(np.broadcast_to(pool.values(), (run.n, count)), index.reshape(run.n, -1), 1)
             values = chosen.reshape(index.shape)
@@ -142,13 +154,15 @@ class LiftedDrawer(Handler):
     def permute(self, distribution: str, values: Any) -> Any:
         """A random order, drawn as an order of positions."""
         run = self.run
+        if run.side is not None:
+            self._mind_weights()
         values = stack_nested(values)
         if element_ndim(values) > 1:
             self.refuse("it permutes an array of several axes")
         count = int(values) if element_ndim(values) == 0 else len(values)
         generator = self.source.generator
         order = self._values(distribution, lambda: generator.permuted(np.tile(np.arange(count), (run.n, 1)), axis=1))
-        run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch))
+        run.draws.append(Draw(distribution, (values,), (count,), order, run.epoch, run.side))
         if element_ndim(values) == 0:
             return ArrayColumn(run, order, False)
         pool = values.values() if isinstance(values, Column) else np.asarray(values)[None]
@@ -157,12 +171,14 @@ class LiftedDrawer(Handler):
     def pick(self, options: Sequence[Any]) -> Any:
         """One element of a Python sequence: runs are split by which, unless the elements are plain numbers."""
         run = self.run
+        if run.side is not None:
+            self._mind_weights()
         if type(options) not in (list, tuple, str, range):
             self.refuse(f"it chooses from a {type(options).__name__}")
         if len(options) == 0:
             raise IndexError("Cannot choose from an empty sequence")
         index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
-        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch))
+        run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, run.side))
         # NumPy strips zeros from the end of text.
         exact = not any(isinstance(option, str) and option.endswith("\0") for option in options)
         if exact and len({type(option) for option in options}) == 1 and type(options[0]) in (bool, int, float, str):

@@ -47,6 +47,10 @@ class Refused(BaseException):
     """
 
 
+class NotJoined(BaseException):
+    """Raised where the two sides of a branch cannot be evaluated for all runs; caught where that was tried."""
+
+
 def drawn_by_element(draw: Callable[[tuple[int, ...] | int], Any], n: int, shape: tuple[int, ...] | None) -> Array:
     """What `draw` makes for n runs, each of this shape; the runs come first in its shape, and last in memory.
 
@@ -88,6 +92,8 @@ class Draw(NamedTuple):
     size: tuple[int, ...] | None
     array: Array | Rows
     epoch: int
+    made_by: Array | None = None
+    """Which of the runs alive at `epoch` make this draw, on one side of a joined branch; None: all."""
 
     def values(self) -> Array:
         """The array itself."""
@@ -127,6 +133,11 @@ class Record:
             taken = self._taken[position] = take_runs(draw.values(), self._indices(draw.epoch))
         return taken
 
+    def made_by(self, position: int) -> Array | None:
+        """Which runs made a draw; None: all."""
+        draw = self._draws[position]
+        return None if draw.made_by is None else draw.made_by.take(self._indices(draw.epoch))
+
     def _indices(self, epoch: int) -> Array:
         """Where the runs stood at an epoch."""
         known = epoch
@@ -164,7 +175,11 @@ class Run:
         self.defer = defer
         self.draws: list[Draw] = []
         self.choices: list[Any] = []
-        """Conditions on which values were chosen instead of splitting: each side of each has to be proven."""
+        """Conditions on which values were chosen instead of splitting: each side of each has to be proven.
+
+        One that only some runs came to is 1 or 0 for them, and -1 for the others."""
+        self.side: Array | None = None
+        """While a branch is being joined: the runs that are on the side which is being evaluated for all."""
         self.closed = False
         """Whether the function has returned: a split from then on would leave a part without its end."""
         self.refusal: str | None = None
@@ -184,6 +199,8 @@ class Run:
 
         The sentence is kept, so that a mechanism which swallows the exception is still refused.
         """
+        if self.side is not None:
+            raise NotJoined(why)
         frame = users_frame()
         sentence = why if frame is None else f"{why} (line {frame.f_lineno})"
         if self.refusal is None:
@@ -210,6 +227,30 @@ class Run:
             self._advance(stay.nonzero()[0])
         self.decisions.append(keep)
         return keep
+
+    def tries_to_join(self) -> bool:
+        """Whether the sides of the branch that the runs come to are evaluated for all of them.
+
+        Recorded as a decision, for it may depend on values that are not there any more when the path is retraced.
+        """
+        if self._is_known():
+            return bool(self.decisions[self._position - 1])
+        self.decisions.append(True)
+        return True
+
+    def mark(self) -> tuple[int, int, int]:
+        """Where the execution is, for `take_back`."""
+        return self._position, len(self.draws), len(self.choices)
+
+    def take_back(self, mark: tuple[int, int, int]) -> None:
+        """Forget what was drawn and decided since a branch was to be joined: it has to be taken as written."""
+        position, draws, choices = mark
+        if position <= self._known:
+            self.stateful = self.side is None
+            self.refuse("it does not do the same thing twice on the same draws: it keeps state between calls")
+        del self.decisions[position - 1 :], self.draws[draws:], self.choices[choices:]
+        self.decisions.append(False)
+        self._position = position
 
     def branch_never(self) -> None:
         """Record that a decision was taken the same way by every run: an error that no run met."""
@@ -281,6 +322,8 @@ class Run:
         return Record(tuple(self.draws), tuple(self._steps), indices)
 
     def _put_off(self, indices: Array, decision: Hashable) -> None:
+        if self.side is not None:
+            raise NotJoined("the runs part")
         if self.closed:
             self.refuse("it returns an object whose form depends on drawn values")
         alive = self.ids()

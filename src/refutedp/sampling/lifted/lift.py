@@ -23,9 +23,9 @@ from refutedp.sampling.lifted.trust.plain_calls import (
     PlainCalls,
     Recorded,
     Replay,
+    calls_by_run,
     copied_functions,
     recorded_draws,
-    values_by_run,
 )
 from refutedp.sampling.lifted.trust.refused_code import unchanged
 from refutedp.tracing.distributions import Source
@@ -195,11 +195,11 @@ class Lift:
         def few(start: Deferred) -> None:
             """Plain calls, on noise of their own; only where noise is importance-sampled is it worth sharing."""
             ids = np.arange(start.n) if start.ids is None else start.ids
-            for number, values in enumerate(values_by_run(start.record, start.n)):
+            for number, (distributions, values) in enumerate(calls_by_run(start.record, start.n)):
                 one, weighted, drawn = ids[number : number + 1], None, list[Recorded]()
                 if shared is not None and shared.weighted:
                     weighted = partial(shared.draw, runs=one, source=source)
-                output = self.plain.call(Continue(source, start.record.distributions, values, weighted, drawn))
+                output = self.plain.call(Continue(source, distributions, values, weighted, drawn))
                 see(one, output, 1, drawn)
 
         self._explore(n, source, finish, few, shared=shared, refused=few)

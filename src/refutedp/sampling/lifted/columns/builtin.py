@@ -114,6 +114,14 @@ def lifted_float(*args: Any) -> Any:
     return float(*args)
 
 
+def lifted_bool(*args: Any) -> Any:
+    """As `bool`: a column of truth values for a scalar column."""
+    if len(args) == 1 and isinstance(args[0], Scalar):
+        values = args[0].values()
+        return Scalar(args[0].run, values != ("" if args[0].kind == "U" else 0), "b", False)
+    return bool(*args)
+
+
 def lifted_type(*args: Any, **keywords: Any) -> Any:
     """As `type`: what a column is in each of its runs."""
     if len(args) == 1 and not keywords and isinstance(args[0], Column):
@@ -128,6 +136,7 @@ LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
     "sum": lifted_sum,
     "int": lifted_int,
     "float": lifted_float,
+    "bool": lifted_bool,
     "type": lifted_type,
 }
 """Replacements, used only where the name is called on the spot: `isinstance(x, float)` keeps the real type."""
@@ -146,7 +155,12 @@ def lifted_math(name: str) -> Any:
     real = getattr(math, name)
     if name in _TESTS:
         test = _TESTS[name]
-        return lambda x: Scalar(x.run, test(x.values()), "b", False) if isinstance(x, Scalar) else real(x)
+
+        def tested(x: Any) -> Any:
+            return Scalar(x.run, test(x.values()), "b", False) if isinstance(x, Scalar) else real(x)
+
+        tested.harmless = 1  # type: ignore[attr-defined]
+        return tested
     if name not in _ELEMENTWISE:
         return real
 
@@ -159,6 +173,7 @@ def lifted_math(name: str) -> Any:
             run.refuse(f"it calls math.{name} on text")
         return Scalar(run, arithmetic.elementwise(run, real, tuple(map(_values, args))), "f", False)
 
+    function.harmless = 9  # type: ignore[attr-defined]
     return function
 
 

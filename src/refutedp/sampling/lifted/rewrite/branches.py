@@ -5,11 +5,10 @@
     else:
         out.append(False)
 
-The lifted copy of a function is compiled from its source with such branches rewritten. Rewritten are only branches
-whose two sides append, or assign to variables, constants and variables; and each time one is reached, the values
-are joined only if the condition is a column of truth values and both sides give values of one type. In every other
-case the branch is taken as it was written. The rewriting is given up unless the source, compiled as it stands,
-gives exactly the code that the function has.
+The lifted copy of a function is compiled from its source with such branches rewritten: `if` statements, conditional
+expressions, `and`, `or` and `not`, whose sides compute, assign and append (`sides`). Each time one is reached, it is
+joined only if its condition is drawn and both sides give values of one type (`joins`); in every other case the
+branch is taken as it was written. The rewriting is given up unless the source can be trusted (`trusted_source`).
 
 Calls that a stand-in cannot reach by name are redirected: `values.sort()` is a method of a real list, and `float(x)`
 beside `dtype=float` needs a function in one place and a type in the other. The helpers do on columns what the call
@@ -17,34 +16,31 @@ does run by run, and hand everything else to the real one.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import functools
-import inspect
-import itertools
-import textwrap
 import types
-from collections.abc import Iterator
+from collections import Counter
 from typing import Any
 
-import numpy as np
-
-from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
-from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.tracing.copier import instructions, nested_codes
-
-ASSIGN = "__refutedp_assign__"
-APPEND = "__refutedp_append__"
-CHOOSE = "__refutedp_choose__"
-SORT = "__refutedp_sort__"
-_CONDITION = "__refutedp_condition__"
-_JOINED = "__refutedp_joined__"
-_FUTURE = functools.reduce(
-    lambda flags, name: flags | getattr(__future__, name).compiler_flag, __future__.all_feature_names, 0
+from refutedp.sampling.lifted.rewrite import quick
+from refutedp.sampling.lifted.rewrite.chosen import UNSET
+from refutedp.sampling.lifted.rewrite.expressions import Expressions, helper_of, may_be_drawn
+from refutedp.sampling.lifted.rewrite.harmless import HARMLESS
+from refutedp.sampling.lifted.rewrite.joins import Joins
+from refutedp.sampling.lifted.rewrite.nodes import call, filled, name
+from refutedp.sampling.lifted.rewrite.sides import (
+    assigned,
+    ends,
+    is_simple,
+    may_be_sides,
+    occurrences,
+    with_returns_nested,
 )
-_BIG = 2**53
+from refutedp.sampling.lifted.rewrite.trusted_source import rewritten
+
+_RETURNED = "__refutedp_returned__"
 
 
 @functools.lru_cache(maxsize=256)
@@ -53,141 +49,232 @@ def joined_code(code: types.CodeType) -> types.CodeType | None:
 
     None when there is nothing to rewrite, or when the source cannot be trusted.
     """
-    try:
-        source = textwrap.dedent(inspect.getsource(code))
-        tree = ast.parse(source)
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        return None
-    function = tree.body[0]
-    function.decorator_list = []
-    ast.increment_lineno(tree, code.co_firstlineno - 1)
-    imported = next((names for names in _imports(code) if _same(code, _compiled(tree, code, names))), None)
-    if imported is None:
-        return None
-    rewriter = _Rewriter(function)
-    rewriter.visit(function)
-    if not rewriter.count:
-        return None
-    rewritten = _compiled(tree, code, imported)
-    if rewritten is None or rewritten.co_freevars != code.co_freevars:
-        return None
-    return rewritten
+
+    def rewrite(function: ast.FunctionDef) -> bool:
+        rewriter = _Rewriter(function)
+        rewriter.visit(function)
+        return rewriter.count > 0
+
+    return rewritten(code, rewrite)
 
 
-def _imports(code: types.CodeType) -> Iterator[tuple[str, ...]]:
-    """Names that the function's module may import: Python compiles `np.clip()` in another way where it does.
-
-    First none, then those whose attributes are read to be called without the shortcut for methods.
-    """
-    yield ()
-    found: dict[str, None] = {}
-    for part in nested_codes(code):
-        steps = [step for step in instructions(part) if step.opname not in ("CACHE", "EXTENDED_ARG")]
-        for loaded, used in itertools.pairwise(steps):
-            if loaded.opname == "LOAD_GLOBAL" and used.opname == "LOAD_ATTR":
-                found[str(loaded.argval)] = None
-    if found:
-        yield tuple(found)
+def helpers(joins: Joins) -> dict[str, Any]:
+    """What rewritten code calls, by name."""
+    named = {f"__refutedp_{key}__": getattr(joins, key) for key in _HELPERS}
+    builtins = {helper_of(key): lifted for key, lifted in LIFTED_BUILTINS.items()}
+    return {**named, **builtins, "__refutedp_sort__": sort_in_place, "__refutedp_unset__": UNSET, HARMLESS: None}
 
 
-def _compiled(tree: ast.Module, code: types.CodeType, imported: tuple[str, ...]) -> types.CodeType | None:
-    """The code of the function defined in `tree`, with the closure variables that `code` has.
-
-    It is compiled, never run, in a module that imports these names.
-    """
-    function = tree.body[0]
-    outer = ast.parse(f"def __outer__({', '.join(code.co_freevars)}): pass")
-    shell = outer.body[0]
-    assert isinstance(shell, ast.FunctionDef)
-    if code.co_freevars:
-        shell.body = [function]
-    imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
-    module = ast.fix_missing_locations(ast.Module([*imports, shell if code.co_freevars else function], []))
-    try:
-        compiled = compile(
-            module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True, optimize=-1
-        )
-    except (SyntaxError, ValueError):
-        return None
-    level: types.CodeType | None = compiled
-    for name in (["__outer__"] if code.co_freevars else []) + [code.co_name]:
-        constants = level.co_consts if level is not None else ()
-        level = next((c for c in constants if isinstance(c, types.CodeType) and c.co_name == name), None)
-    return level
+_HELPERS = (
+    *("branch", "choose", "both", "either", "negation", "assign", "append", "value", "call", "attribute"),
+    *("add_to", "changed", "put", "item"),
+)
 
 
-def _same(a: types.CodeType, b: types.CodeType | None) -> bool:
-    """Whether two pieces of code do the same, instruction by instruction; lines and names of scopes aside."""
-    if b is None or a.co_code != b.co_code or len(a.co_consts) != len(b.co_consts):
-        return False
-    tables = ("co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount", "co_flags")
-    if any(getattr(a, name) != getattr(b, name) for name in tables):
-        return False
-    for x, y in zip(a.co_consts, b.co_consts, strict=True):
-        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
-            if not _same(x, y):
-                return False
-        elif type(x) is not type(y) or (repr(x) != repr(y) and not (isinstance(x, str) and "<locals>" in x)):
-            return False
-    return True
+def sort_in_place(owner: Any, /, **keywords: Any) -> Any:
+    """As `owner.sort(...)`; a list of drawn floats is sorted by column."""
+    if type(owner) is not list:
+        return owner.sort(**keywords)
+    owner[:] = lifted_sorted(owner, **keywords)
+    return None
 
 
-def helper_of(builtin: str) -> str:
-    """The name under which rewritten code calls a builtin."""
-    return f"__refutedp_builtin_{builtin}__"
-
-
-class _Rewriter(ast.NodeTransformer):
+class _Rewriter(Expressions):
     """Joins the branches of one function that can be joined, and redirects calls; `count` says how many."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
-        self.count = 0
-        self._names = _also_read(function)
+        super().__init__(_also_read(function))
+        self._returns = False
+        """Whether the statements are on a side all of whose paths return."""
+        self._numbers = 0
+        self._kept: dict[int, list[str]] = {}
+        """The variables that are read after a branch, by the branch."""
+        self._fixed: set[str] = set()
+        """Variables that nested functions see, or that are no variables of the function."""
 
-    def visit_Call(self, node: ast.Call) -> Any:
-        """Redirect `x.sort(...)`, which takes keywords only, and builtins that are read as types elsewhere."""
+    # Functions.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Put what follows an early return on the other side of its branch; note functions that change nothing."""
+        kept = self._kept, self._fixed, self._on_side, self._returns
+        last = node.body[-1]
+        ended = isinstance(last, (ast.Return, ast.Raise))
+        body = node.body if ended else [*node.body, ast.copy_location(ast.Return(None), last)]
+        nested = with_returns_nested(body)
+        if nested is not body:
+            node.body = nested
+        self._fixed = _seen_by_others(node)
+        self._kept = _read_after(node)
+        harmless = all(map(is_simple, node.body)) and not self._fixed & set(assigned(node.body))
+        self._on_side, self._returns = int(harmless), False
         self.generic_visit(node)
-        match node.func:
-            case ast.Attribute(owner, "sort") if not node.args:
-                call = ast.Call(_name(SORT), [owner], node.keywords)
-            case ast.Name(name) if name in self._names:
-                call = ast.Call(_name(helper_of(name)), node.args, node.keywords)
-            case _:
-                return node
-        self.count += 1
-        return ast.copy_location(call, node)
+        if harmless:
+            node.body.insert(0, ast.copy_location(ast.Expr(name(HARMLESS)), node.body[0]))
+            self.count += 1
+        self._kept, self._fixed, self._on_side, self._returns = kept
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """What a lambda does is done when it is called."""
+        kept, self._on_side = self._on_side, 0
+        self.generic_visit(node)
+        self._on_side = kept
+        return node
+
+    # Statements.
 
     def visit_If(self, node: ast.If) -> Any:
-        """Join what can be joined; what is inside is looked at first."""
-        self.generic_visit(node)
-        call = _append_call(node) or _assign_call(node)
-        if call is None:
-            return node
+        """Join what can be joined."""
+        simple = quick.append_call(node) or quick.assign_call(node)
+        returns = ends(node.body)
+        join = simple is None and returns is not None and self._may_join(node, returns)
+        variables = assigned([*node.body, *node.orelse])
+        read = self._kept.get(id(node), [])
+        node.test = self._test(node.test)
+        if not join:
+            self._visit_bodies(node)
+            if simple is None:
+                return node
+            self.count += 1
+            return quick.statements(node, simple)
+        outer = self._on_side, self._returns
+        self._on_side, self._returns = self._on_side + 1, bool(returns)
+        self._visit_bodies(node)
+        self._on_side, self._returns = outer
         self.count += 1
-        expression, targets = call
-        taken = ast.If(test=_name(_CONDITION), body=node.body, orelse=node.orelse)
-        result: ast.stmt = ast.Pass()
-        if targets:
-            result = ast.Assign([_tuple([_name(t, ast.Store()) for t in targets], ast.Store())], _name(_JOINED))
-        handler = ast.ExceptHandler(
-            _tuple([_name("NameError"), _name("TypeError")]), None, [_set(_JOINED, ast.Constant(None))]
-        )
-        statements: list[ast.stmt] = [
-            _set(_CONDITION, node.test),
-            ast.Try([_set(_JOINED, expression)], [handler], [], []),
-            ast.If(ast.Compare(_name(_JOINED), [ast.Is()], [ast.Constant(None)]), [taken], [result]),
-        ]
-        return [ast.copy_location(statement, node) for statement in statements]
+        self._numbers += 1
+        kept = [_RETURNED] if returns else [variable for variable in variables if variable in read]
+        captured = [*kept, *(variable for variable in variables if variable not in kept)]
+        statements = _region(node, self._numbers, captured, len(kept))
+        if returns and not self._returns:
+            statements.append(ast.copy_location(ast.Return(name(_RETURNED)), node))
+        return statements
 
-    def visit_IfExp(self, node: ast.IfExp) -> Any:
-        """`True if c else False`: both sides must be constants, because only one of them may be evaluated."""
+    def _may_join(self, node: ast.If, returns: bool) -> bool:
+        sides = (node.body, node.orelse)
+        return all(may_be_sides(side, returns=returns) for side in sides) and not self._fixed & set(
+            assigned([*node.body, *node.orelse])
+        )
+
+    def _visit_bodies(self, node: ast.If) -> None:
+        for side in (node.body, node.orelse):
+            new: list[ast.stmt] = []
+            for statement in side:
+                visited = self.visit(statement)
+                new += visited if isinstance(visited, list) else [visited]
+            side[:] = new
+
+    def visit_While(self, node: ast.While) -> Any:
+        """Only the truth of its test matters."""
+        node.test = self._test(node.test)
+        test, node.test = node.test, ast.Constant(True)
         self.generic_visit(node)
-        if not (isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant)):
+        node.test = test
+        return node
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        """On a side that returns, what is returned is noted."""
+        self.generic_visit(node)
+        if not self._returns:
             return node
-        self.count += 1
-        return ast.copy_location(ast.Call(_name(CHOOSE), [node.test, node.body, node.orelse], []), node)
+        value = node.value or ast.copy_location(ast.Constant(None), node)
+        return ast.copy_location(ast.Assign([name(_RETURNED, ast.Store())], value), node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """Redirect what writes to drawn places, and on sides all that writes to places."""
+        self.generic_visit(node)
+        match node.targets:
+            case [ast.Subscript(owner, key)] if self._on_side or may_be_drawn(key):
+                self.count += 1
+                return ast.copy_location(ast.Expr(call("put", node.value, owner, key)), node)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """The same for `+=`, which may change what is written to in place."""
+        target = node.target
+        operator = ast.Constant(type(node.op).__name__)
+        if isinstance(target, ast.Name) and self._on_side:
+            node.value = self._checked(self.visit(node.value))
+            changed = call("changed", operator, name(target.id), node.value)
+            return ast.copy_location(ast.Assign([target], changed), node)
+        if isinstance(target, ast.Subscript) and (self._on_side or may_be_drawn(target.slice)):
+            self._numbers += 1
+            self.count += 1
+            owner, key = (f"__refutedp_{part}{self._numbers}__" for part in ("owner", "key"))
+            value = self._checked(self.visit(node.value))
+            changed = call("changed", operator, call("item", name(owner), name(key)), value)
+            return [
+                ast.copy_location(statement, node)
+                for statement in (
+                    ast.Assign([name(owner, ast.Store())], self.visit(target.value)),
+                    ast.Assign([name(key, ast.Store())], self.visit(target.slice)),
+                    ast.Expr(call("put", changed, name(owner), name(key))),
+                )
+            ]
+        self.generic_visit(node)
+        return node
+
+
+def _region(node: ast.If, number: int, variables: list[str], kept: int) -> list[ast.stmt]:
+    """The statements that join a branch: each side is run, and the variables after it are kept."""
+    branch, side = f"__refutedp_branch{number}__", f"__refutedp_side{number}__"
+
+    def capture(then: str) -> list[str]:
+        lines = []
+        for place, variable in enumerate(variables):
+            value = f"__refutedp_value{place}__"
+            lines += ["try:", f"    {value} = {variable}", "except NameError:", f"    {value} = __refutedp_unset__"]
+        return [*lines, then.format("".join(f"__refutedp_value{place}__, " for place in range(len(variables))))]
+
+    def restore(attribute: str) -> list[str]:
+        if not variables:
+            return []
+        lines = [f"{', '.join(variables)}, = {branch}.{attribute}"]
+        for variable in variables:
+            lines += [f"if {variable} is __refutedp_unset__:", f"    del {variable}"]
+        return lines
+
+    template = [
+        f"{branch} = __refutedp_branch__(TEST, {kept})",
+        *capture(f"{branch}.before = ({{}})"),
+        f"for {side} in {branch}:",
+        *(f"    {line}" for line in restore("before")),
+        "    try:",
+        f"        if {side}:",
+        "            BODY",
+        "        else:",
+        "            ORELSE",
+        "    except BaseException:",
+        f"        if not {branch}.taken_back():",
+        "            raise",
+        "    else:",
+        *(f"        {line}" for line in capture(f"{branch}.keep(({{}}))")),
+        *restore("values"),
+    ]
+    return filled(template, node, {"TEST": node.test}, {"BODY": node.body, "ORELSE": node.orelse})
+
+
+def _read_after(function: ast.FunctionDef) -> dict[int, list[str]]:
+    """For each branch, the names that occur outside of it."""
+    everywhere = Counter(occurrences(function.body))
+    found = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.If):
+            inside = Counter(occurrences([*node.body, *node.orelse]))
+            found[id(node)] = [key for key in inside if everywhere[key] > inside[key]]
+    return found
+
+
+def _seen_by_others(function: ast.FunctionDef) -> set[str]:
+    """Names that nested functions use, or that are declared to belong to another scope."""
+    names: set[str] = set()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                names.update(node.names)
+            elif isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+                names.update(occurrences([node]))
+    return names
 
 
 def _also_read(function: ast.FunctionDef) -> set[str]:
@@ -199,151 +286,3 @@ def _also_read(function: ast.FunctionDef) -> set[str]:
     bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
     bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     return {node.id for node in names if id(node) not in called} & LIFTED_BUILTINS.keys() - bound
-
-
-def _append_call(node: ast.If) -> tuple[ast.expr, list[str]] | None:
-    """Both sides append a simple value to the same list."""
-    sides = [_appended(side) for side in (node.body, node.orelse)]
-    if sides[0] is None or sides[1] is None or sides[0][0] != sides[1][0]:
-        return None
-    (owner, first), (_, second) = sides[0], sides[1]
-    return ast.Call(_name(APPEND), [_name(_CONDITION), _name(owner), first, second], []), []
-
-
-def _appended(side: list[ast.stmt]) -> tuple[str, ast.expr] | None:
-    match side:
-        case [ast.Expr(ast.Call(ast.Attribute(ast.Name(owner), "append"), [value], []))] if _is_simple(value):
-            return owner, value
-    return None
-
-
-def _assign_call(node: ast.If) -> tuple[ast.expr, list[str]] | None:
-    """Both sides assign simple values to variables; a variable that one side leaves alone keeps its value."""
-    body, orelse = _assigned(node.body), _assigned(node.orelse)
-    if not body or orelse is None:
-        return None
-    targets = list(dict.fromkeys([*body, *orelse]))
-    sides = [_tuple([side.get(name, _name(name)) for name in targets]) for side in (body, orelse)]
-    return ast.Call(_name(ASSIGN), [_name(_CONDITION), *sides], []), targets
-
-
-def _assigned(side: list[ast.stmt]) -> dict[str, ast.expr] | None:
-    """What each variable is after the statements, in terms of what they were before; None if not that simple."""
-    values: dict[str, ast.expr] = {}
-    for statement in side:
-        fresh: dict[str, ast.expr] = {}
-        for name, value in _assignments(statement):
-            if name in fresh or any(isinstance(x, ast.Name) and x.id in values for x in ast.walk(value)):
-                return None
-            fresh[name] = value
-        if not fresh and not isinstance(statement, ast.Pass):
-            return None
-        values |= fresh
-    return values
-
-
-def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    match statement:
-        case ast.Assign([ast.Name(name)], value) if _is_simple(value):
-            yield name, value
-        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
-            pairs = list(zip(targets, values, strict=True))
-            if all(isinstance(t, ast.Name) and _is_simple(v) for t, v in pairs):
-                yield from ((t.id, v) for t, v in pairs if isinstance(t, ast.Name))
-        case ast.AugAssign(ast.Name(name), (ast.Add() | ast.Sub()) as op, ast.Constant(int() | float()) as value):
-            yield name, ast.BinOp(_name(name), op, value)
-
-
-def _is_simple(value: ast.expr) -> bool:
-    match value:
-        case ast.Name() | ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant(int() | float())):
-            return True
-    return False
-
-
-def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
-    return ast.Name(name, context or ast.Load())
-
-
-def _tuple(items: list[Any], context: ast.expr_context | None = None) -> ast.Tuple:
-    return ast.Tuple(items, context or ast.Load())
-
-
-def _set(name: str, value: ast.expr) -> ast.Assign:
-    return ast.Assign([_name(name, ast.Store())], value)
-
-
-# What the rewritten code calls.
-
-
-def assign(condition: Any, then: tuple[Any, ...], otherwise: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The variables after the branch; None when it has to be taken as written."""
-    if type(condition) is not Scalar or condition.kind != "b":
-        return None
-    joined = []
-    for a, b in zip(then, otherwise, strict=True):
-        value = _join(condition, a, b)
-        if value is None and not (a is None and b is None):
-            return None
-        joined.append(value)
-    return tuple(joined)
-
-
-def append(condition: Any, owner: Any, then: Any, otherwise: Any) -> bool | None:
-    """Append the joined value; None when the branch has to be taken as written."""
-    if type(condition) is not Scalar or condition.kind != "b" or type(owner) is not list:
-        return None
-    value = _join(condition, then, otherwise)
-    if value is None:
-        return None
-    owner.append(value)
-    return True
-
-
-def choose(condition: Any, then: Any, otherwise: Any) -> Any:
-    """As `then if condition else otherwise`."""
-    if type(condition) is Scalar and condition.kind == "b":
-        value = _join(condition, then, otherwise)
-        if value is not None:
-            return value
-    return then if condition else otherwise
-
-
-def _join(condition: Scalar, then: Any, otherwise: Any) -> Any:
-    """A column that is `then` where the condition holds; None unless both are of one type in every run."""
-    if then is otherwise:
-        return then
-    if then is True and otherwise is False:
-        condition.run.choices.append(condition)
-        return Scalar(condition.run, condition.values(), "b", False)
-    a, b = _typed(then), _typed(otherwise)
-    if a is None or b is None or a[1:] != b[1:]:
-        return None
-    condition.run.choices.append(condition)
-    values: Array = np.where(condition.values(), a[0], b[0])
-    return Scalar(condition.run, values, a[1], a[2])
-
-
-def _typed(value: Any) -> tuple[Any, str, bool] | None:
-    kind = type(value)
-    if kind is Scalar:
-        return None if value.kind == "U" else (value.values(), value.kind, value.numpy)
-    if kind is bool:
-        return value, "b", False
-    if kind is int:
-        return (value, "i", False) if -_BIG <= value <= _BIG else None
-    if kind is float:
-        return value, "f", False
-    return (value, "f", True) if kind is np.float64 else None
-
-
-def sort_in_place(owner: Any, /, **keywords: Any) -> Any:
-    """As `owner.sort(...)`; a list of drawn floats is sorted by column."""
-    if type(owner) is not list:
-        return owner.sort(**keywords)
-    owner[:] = lifted_sorted(owner, **keywords)
-    return None
-
-
-HELPERS: dict[str, Any] = {ASSIGN: assign, APPEND: append, CHOOSE: choose, SORT: sort_in_place}
-HELPERS |= {helper_of(name): lifted for name, lifted in LIFTED_BUILTINS.items()}

@@ -23,7 +23,9 @@ from refutedp.sampling.lifted.columns.functions import FUNCTIONS
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import CannotLift
-from refutedp.sampling.lifted.rewrite.branches import HELPERS, helper_of, joined_code
+from refutedp.sampling.lifted.rewrite.branches import helpers, joined_code
+from refutedp.sampling.lifted.rewrite.expressions import helper_of
+from refutedp.sampling.lifted.rewrite.joins import Joins
 from refutedp.tracing.copier import (
     GENERATORS,
     Copier,
@@ -60,6 +62,8 @@ class LiftedStage(Stage):
         super().__init__(drawer)
         self.math = ModuleProxy(math, lifted_math)
         self._drawer = drawer
+        self.helpers = helpers(Joins(drawer))
+        """What rewritten code calls."""
         self.minds_warnings = False
         """Whether the mechanism could raise, count or read warnings, which NumPy gives run by run."""
 
@@ -175,6 +179,8 @@ def _stacking(real: Callable[..., Any]) -> Callable[..., Any]:
             stacked = [np.asarray(s) if type(s) in (list, tuple) else s for s in stacked]
         return real(*stacked, **keywords)
 
+    # Called with at most so many arguments, and no keyword `out`, it writes to none of them.
+    call.harmless = real.nin if isinstance(real, np.ufunc) else 3 if real in (np.where, np.clip) else 1  # type: ignore[attr-defined]
     return call
 
 
@@ -211,7 +217,8 @@ class LiftedCopier(Copier):
 
     def names(self, function: types.FunctionType) -> dict[str, Any]:
         """The globals of the copy: what rewritten code calls, and the stage's builtins."""
-        return {**HELPERS, **super().names(function)}
+        own = self.stage.helpers if isinstance(self.stage, LiftedStage) else {}
+        return {**own, **super().names(function)}
 
     def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
         """Let a global name mean this: a module's own `float` is what rewritten calls of that name mean."""

@@ -12,8 +12,9 @@ import copy
 import random
 import types
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -52,6 +53,7 @@ def recorded_draws(run: Run, index: int) -> list[Recorded]:
             draw.distribution, tuple([_at(p, index) for p in draw.params]), draw.size, draw.values()[rows[draw.epoch]]
         )
         for draw in run.draws
+        if draw.made_by is None or draw.made_by[rows[draw.epoch]]
     ]
 
 
@@ -62,14 +64,22 @@ def _at(value: Any, index: int) -> Any:
     return value.values()[0 if value.uniform else index] if isinstance(value, Column) else value
 
 
-def values_by_run(record: Record, n: int) -> list[tuple[Any, ...]]:
-    """Recorded draws, run by run, as the plain function is to see them."""
-    columns = []
+def calls_by_run(record: Record, n: int) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
+    """Recorded draws, run by run: their distributions, and their values as the plain function is to see them."""
+    columns, made_by = [], []
     for position, name in enumerate(record.distributions):
         array = record.taken(position)
         converted = array.ndim == 1 and name in DISTRIBUTIONS and DISTRIBUTIONS[name].convert is not None
         columns.append(array.tolist() if converted else list(np.ascontiguousarray(array)))
-    return list(zip(*columns, strict=True)) if columns else [()] * n
+        made_by.append(record.made_by(position))
+    rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if columns else [()] * n
+    if not any(made is not None for made in made_by):
+        return ((record.distributions, row) for row in rows)
+    makes = zip(*(np.ones(n, np.bool_) if made is None else made for made in made_by), strict=True)
+    return (
+        (tuple(compress(record.distributions, made)), tuple(compress(row, made)))
+        for row, made in zip(rows, makes, strict=True)
+    )
 
 
 class OnePlainCall(Handler):
