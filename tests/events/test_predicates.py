@@ -9,6 +9,7 @@ import pytest
 
 from refutedp.events.features.basic import Count, Form, Hamming, Last, Length, Statistic, Type, Value
 from refutedp.events.features.leaks import NO_LAST_DIGIT, LastDigit, Residue, Special
+from refutedp.events.features.sums import Factor, Term, WeightedSum
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Interval
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import Raised, encode
@@ -47,6 +48,29 @@ def numbers(w):
     return [x for x in w if is_number(x)]
 
 
+def leaf(w, place):
+    return w[place] if isinstance(w, (list, np.ndarray)) and len(w) > place else None
+
+
+def plain_sum(w):
+    """Twice the first number, less 3 where the second is False, and 1 where the length is 2 and the first is True."""
+    first = leaf(w, 0)
+    total = 2 * float(first) if isinstance(first, (bool, int, float)) else 0.0
+    total -= 3 * (leaf(w, 1) is False)
+    return total + (hasattr(w, "__len__") and not isinstance(w, str) and len(w) == 2 and first is True)
+
+
+FIRST, SECOND = Factor(Value((0,))), Factor(Value((1,)), equals=False)
+SUM = WeightedSum(
+    (
+        Term(2.0, (FIRST,)),
+        Term(-3.0, (SECOND,)),
+        Term(1.0, (Factor(Length(), equals=2), Factor(Value((0,)), equals=True))),
+    )
+)
+COUNTED = WeightedSum((Term(1.0, (SECOND,)), Term(1.0, (Factor(Value((2,)), low=2.0, high=3.0),))))
+
+
 CASES = [
     (Equals(Value(), 7), lambda w: type(w) is int and w == 7),
     (Equals(Value(), 1), lambda w: type(w) is int and w == 1),
@@ -82,6 +106,11 @@ CASES = [
         Both(Equals(Count(False), 1), Interval(Value((2,)), None, 3.0)),
         lambda w: isinstance(w, list) and len(w) == 3 and sum(x is False for x in w) == 1 and is_float(w[2]),
     ),
+    (Interval(SUM, 2.5, None), lambda w: plain_sum(w) >= 2.5),
+    (Interval(SUM, None, -1.0), lambda w: plain_sum(w) < -1),
+    (Equals(SUM, 3.0), lambda w: plain_sum(w) == 3),
+    (Interval(COUNTED, 2.0, None), lambda w: leaf(w, 1) is False and leaf(w, 2) == 2.5),
+    (Interval(COUNTED, None, 1.0), lambda w: leaf(w, 1) is not False and leaf(w, 2) != 2.5),
     (Equals(Form(), "list[bool, float]"), lambda w: isinstance(w, list) and [type(x) for x in w] == [bool, float]),
 ]
 
@@ -114,6 +143,13 @@ def test_events_survive_json_as_the_same_predicate(event):
         (Interval(LastDigit(), None, NO_LAST_DIGIT), "the output is finite and not zero"),
         (Interval(LastDigit(), -3, None), "the output is a multiple of 2^-3"),
         (Equals(Special((1,)), "nan"), "output[1] is nan"),
+        (
+            Interval(SUM, 2.5, None),
+            "2*output[0] - (3 if output[1] = False) + (1 if len(output) = 2 and output[0] = True) >= 2.5",
+        ),
+        (Interval(COUNTED, 2.0, None), "output[1] = False and 2 <= output[2] < 3"),
+        (Interval(COUNTED, 1.0, None), "at least 1 of these 2 hold: output[1] = False, 2 <= output[2] < 3"),
+        (Interval(COUNTED, None, 1.0), "none of these 2 hold: output[1] = False, 2 <= output[2] < 3"),
         (Interval(Value(), 0.25, None), "the output >= 0.25"),
         (Interval(Value(), 0.0, 5e-324), "the output = 0"),
         (Interval(Value(), 5e-324, None), "the output > 0"),

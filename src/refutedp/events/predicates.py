@@ -12,13 +12,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features import basic, leaks
+from refutedp.events.features import basic, leaks, sums
 from refutedp.events.features.basic import Scalar
 from refutedp.model.outputs import Array, Group, Outputs, Path, Shape
 
 Simple: TypeAlias = basic.Value | basic.Last | basic.Length | basic.Type | basic.Form | basic.Has
 Involved: TypeAlias = (
-    basic.Hamming | leaks.Magnitude | leaks.LastDigit | leaks.Residue | leaks.Difference | leaks.Spread
+    basic.Hamming
+    | leaks.Magnitude
+    | leaks.LastDigit
+    | leaks.Residue
+    | leaks.Difference
+    | leaks.Spread
+    | sums.WeightedSum
 )
 """Features that take a moment to understand."""
 Feature: TypeAlias = Simple | basic.Count | basic.Statistic | leaks.Special | Involved
@@ -48,7 +54,7 @@ class Equals(_Event, frozen=True, tag="equals"):
 
     def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature equals the value."""
-        return equal(_column(self.of, group, known), self.value)
+        return basic.equal(_column(self.of, group, known), self.value)
 
     def __str__(self) -> str:
         return self.of.equals(self.value) or f"{self.of.words()} = {self.value!r}"
@@ -63,7 +69,7 @@ class Among(_Event, frozen=True, tag="among"):
     def mask(self, group: Group, known: Columns | None = None) -> Mask:
         """Rows whose feature equals one of the values."""
         column = _column(self.of, group, known)
-        return reduce(or_, (equal(column, value) for value in self.values), False)
+        return reduce(or_, (basic.equal(column, value) for value in self.values), False)
 
     def __str__(self) -> str:
         return f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
@@ -156,7 +162,7 @@ class Exactly(_Event, frozen=True, tag="exactly"):
             return False
         found: Mask = True
         for kind, column, leaf in zip(group.shape.kinds, group.columns, self.leaves, strict=True):
-            found = found & ((leaf is None) if kind == "none" else equal(column, leaf))
+            found = found & ((leaf is None) if kind == "none" else basic.equal(column, leaf))
         return found
 
     def __str__(self) -> str:
@@ -219,15 +225,21 @@ def complexity(event: Event) -> int:
     """How much a reader has to keep in mind."""
     match event:
         case Equals(of=feature):
-            return 2 * isinstance(feature, Involved)
+            return _effort(feature)
         case Interval(of=feature, low=low, high=high):
-            return 2 * isinstance(feature, Involved) + (1 if low is None or high is None else 2)
+            return _effort(feature) + (1 if low is None or high is None else 2)
         case Exactly(leaves=leaves):
             return 2 + len(leaves) // 4
         case Among(values=values):
             return 2 + len(values)
         case Both(first=one, second=other):
             return 1 + complexity(one) + complexity(other)
+
+
+def _effort(feature: Feature) -> int:
+    if isinstance(feature, sums.WeightedSum):
+        return sum(len(term.factors) + (term.weight != 1) for term in feature.terms)
+    return 2 * isinstance(feature, Involved)
 
 
 def reads_digits(event: Any) -> bool:
@@ -288,17 +300,3 @@ def _column(feature: Feature, group: Group, known: Columns | None) -> Array | Sc
     if feature not in known:
         known[feature] = feature.column(group)
     return known[feature]
-
-
-def equal(column: Array | Scalar, value: Scalar) -> Mask:
-    """Which entries equal `value`, telling bools from numbers."""
-    if column is None:
-        return False
-    if not isinstance(column, np.ndarray):
-        return isinstance(column, bool) == isinstance(value, bool) and column == value
-    if (column.dtype == np.bool_) != isinstance(value, bool):
-        return False
-    if column.dtype != object and isinstance(value, str):
-        return False
-    found = column == value
-    return np.asarray(found, dtype=np.bool_) if isinstance(found, np.ndarray) else bool(found)

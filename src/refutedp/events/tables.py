@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refutedp.events.features import basic
-from refutedp.events.features.basic import NUMBERS, Scalar, leaf_at
+from refutedp.events.features.basic import NUMBERS, Scalar, equal, leaf_at
 from refutedp.events.features.leaks import Difference, LastDigit, Magnitude, Residue, Special, Spread
 from refutedp.events.numbers import Floats, Hits, Numbers, NumberTable
-from refutedp.events.predicates import Feature, Mask, equal
+from refutedp.events.predicates import Feature, Mask
 from refutedp.model.outputs import CATEGORICAL, NUMERIC, Array, Group, Outputs, Path, Shape, Step, step_order
 
 MANY_LEAVES = 100_000

@@ -296,6 +296,20 @@ def _as_float(value: Any) -> float:
         return np.inf if value > 0 else -np.inf
 
 
+def equal(column: Array | Scalar, value: Scalar) -> Array | bool:
+    """Which entries equal `value`, telling bools from numbers."""
+    if column is None:
+        return False
+    if not isinstance(column, np.ndarray):
+        return isinstance(column, bool) == isinstance(value, bool) and column == value
+    if (column.dtype == np.bool_) != isinstance(value, bool):
+        return False
+    if column.dtype != object and isinstance(value, str):
+        return False
+    found = column == value
+    return np.asarray(found, dtype=np.bool_) if isinstance(found, np.ndarray) else bool(found)
+
+
 def _table(group: Group) -> Array | None:
     """The leaves of few rows of many numbers as one array, a row for each leaf; None where columns serve better."""
     columns = group.columns
