@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,11 +73,12 @@ def look_at(
     settings: Settings,
     subtle: tuple[Feature, ...] | None,
     common: CommonNoise,
+    learn: np.random.SeedSequence | None = None,
 ) -> Looked:
     """The best events of one of `pairs` pairs on n runs a side.
 
     It is the first look, the pilot, while it is not known which `subtle` features show something. Lifted runs are
-    made on the `common` noise of all pairs.
+    made on the `common` noise of all pairs. With a seed to `learn`, events of several coordinates are learned, too.
     """
     pilot = subtle is None
     runs = sampler.sample(n, seeds, common)
@@ -109,6 +110,18 @@ def look_at(
         # The pilot only says who races on, and is too short to tell a rare event from chance.
         optimists=0 if pilot else MOST_OPTIMISTIC,
     )
+    if learn is not None:
+        from refutedp.events.learned.learn import learned_events
+
+        learned = learned_events(
+            runs.first,
+            runs.second,
+            found.best,
+            scorer_on=lambda size: scorer.on_runs(size, getattr(scorer, "paired", False)),
+            significance=settings.significance / pairs,
+            seed=learn,
+        )
+        found = replace(found, best=tuple(sorted([*found.best, *learned], key=lambda one: -one.score)))
     rounding = None
     if pilot and settings.float_leaks == "report":
         rounding = search_rounding(
