@@ -23,6 +23,8 @@ RIDGE = 1e-4
 """Of a weight that few runs speak for, little is believed: the penalty on its square, a run."""
 DIGITS = 2
 """Weights are rounded to so many digits of the largest."""
+LEAST_WEIGHT = 0.05
+"""Weights smaller than this part of the largest are left out: chance makes such, and nobody reads them."""
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
 """How many conditions are counted together."""
 SHORT = 5
@@ -93,7 +95,7 @@ def weighted_sum(conditions: Conditions, chosen: Sequence[int], weights: Floats)
     terms = []
     for place in np.argsort(-np.abs(weights) * np.sqrt(rates * (1 - rates)), kind="stable"):
         weight = round(float(weights[place]) / largest, DIGITS)
-        if weight:
+        if abs(weight) >= LEAST_WEIGHT:
             terms.append(Term(weight, (some.factors[place],)))
     return WeightedSum(tuple(terms)) if terms else None
 
