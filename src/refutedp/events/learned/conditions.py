@@ -26,6 +26,8 @@ MOST_CUT_ROWS = 8_000
 """Rows a side on which a number is cut."""
 FEW_VALUES = 12
 """Distinct values of a feature that are each a condition."""
+LEAST_PART = 200
+"""At least one in so many numbers lies on either side of a cut."""
 MOST_FEATURES = 400
 """Features that are cut; of more leaves, those that move most."""
 NEARLY = 0.98
@@ -111,9 +113,13 @@ def summands(groups: Sequence[Group]) -> list[Summand]:
     keys = {path[0] for shape in shapes if not shape.is_sequence for path in shape.paths if path}
     if len(shapes) > 1:
         found += [basic.Has(key) for key in sorted(keys, key=step_order)]
+    if len({shape.length for shape in shapes}) > 1:
+        found.append(basic.Last())
     found += [basic.Value(path) for path in paths]
     numbers = [path for path in paths if kinds[path] & NUMERIC and not kinds[path] & (CATEGORICAL - {"none"})]
     found += [Difference(right, left) for left, right in pairwise(numbers) if left[:-1] == right[:-1]]
+    if len(numbers) > 1:
+        found += [basic.Statistic("max"), basic.Statistic("min")]
     return found[:MOST_FEATURES]
 
 
@@ -121,6 +127,7 @@ def _conditions(feature: Summand, first: Outputs, second: Outputs) -> Iterable[F
     """Each value of a feature with few of them; above and below the cut, where it is a number."""
     sides = [_values(feature, outputs) for outputs in (first, second)]
     values: dict[tuple[type, Scalar], None] = {}
+    found: list[Factor] = []
     for column, _ in (*sides[0], *sides[1]):
         if isinstance(column, np.ndarray) and column.dtype == np.float64:
             break
@@ -129,9 +136,11 @@ def _conditions(feature: Summand, first: Outputs, second: Outputs) -> Iterable[F
         if len(values) > FEW_VALUES:
             break
     else:
-        return [Factor(feature, equals=value) for _, value in values]
-    cut = _cut(*(_numbers(side) for side in sides))
-    return () if cut is None else (Factor(feature, low=cut), Factor(feature, high=cut))
+        found += [Factor(feature, equals=value) for _, value in values]
+        if len(found) < 3 or any(kind is not int for kind, _ in values):
+            return found
+    cuts = _cuts(*(_numbers(side) for side in sides))
+    return [*found, *(factor for cut in cuts for factor in (Factor(feature, low=cut), Factor(feature, high=cut)))]
 
 
 def _values(feature: Summand, outputs: Outputs) -> list[tuple[Array | Scalar, Group]]:
@@ -156,29 +165,40 @@ def _numbers(side: list[tuple[Array | Scalar, Group]]) -> tuple[Floats, Floats]:
     return joined[kept], weight[kept]
 
 
-def _cut(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> float | None:
-    """Where the parts of the runs below differ most, as a short number; the middle, where they do not differ."""
+def _cuts(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> list[float]:
+    """Where the parts of the runs below differ most, and where they do for their size in either tail."""
     (a, wa), (b, wb) = one, other
     if not len(a) or not len(b):
-        return None
+        return []
     numbers = np.concatenate([a, b])
     order = np.argsort(numbers, kind="stable")
     numbers = numbers[order]
-    below = np.append(0.0, np.cumsum(np.concatenate([wa / wa.sum(), -wb / wb.sum()])[order]))
-    # A cut lies between distinct numbers.
+    below_a, below_b = (
+        np.append(0.0, np.cumsum(np.concatenate(weights)[order]))
+        for weights in ((wa / wa.sum(), np.zeros(len(b))), (np.zeros(len(a)), wb / wb.sum()))
+    )
+    # A cut lies between distinct numbers, and leaves some on either side.
     ends = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    few = max(len(numbers) // LEAST_PART, 1)
+    ends = ends[(ends >= few) & (ends <= len(numbers) - few)]
     if not len(ends):
-        return None
-    apart = np.abs(below[ends])
-    most = float(apart.max())
-    best = int(ends[np.argmax(apart)]) if most > 1e-9 else int(ends[len(ends) // 2])
-    middle = (float(numbers[best - 1]) + float(numbers[best])) / 2
+        return []
+    apart, part = np.abs(below_a - below_b), (below_a + below_b) / 2
+    if apart[ends].max() < 1e-9:
+        return [_short(numbers, apart, int(ends[len(ends) // 2]))]
+    clear = [apart, apart / np.sqrt(part + 1e-9), apart / np.sqrt(1 - part + 1e-9)]
+    return list(dict.fromkeys(_short(numbers, one, int(ends[np.argmax(one[ends])])) for one in clear))
+
+
+def _short(numbers: Floats, clear: Floats, place: int) -> float:
+    """A cut before the number at this place, or one with fewer digits that tells nearly as much."""
+    middle = (float(numbers[place - 1]) + float(numbers[place])) / 2
     for digits in range(1, 8):
         short = float(f"{middle:.{digits}g}")
-        place = int(numbers.searchsorted(short))
-        if 0 < place < len(numbers) and abs(below[place]) >= NEARLY * most:
+        there = int(numbers.searchsorted(short))
+        if 0 < there < len(numbers) and clear[there] >= NEARLY * clear[place]:
             return short
-    return float(numbers[best])
+    return float(numbers[place])
 
 
 def _holds(factor: Factor, outputs: Outputs) -> Bits:
