@@ -1,8 +1,8 @@
 """The twenty mechanisms of DP-Sniper, certified at 90% with at most a million confirmation runs a side.
 
 `python -m bench.sniper [SEEDS] [NAMES...]` prints what we certify in the mean of so many seeds (one unless told)
-beside what the paper reports, the least of the seeds, the runs and the seconds of a check. The parameters are those of
-the experiments of "DP-Sniper: Black-Box Discovery of Differential Privacy Violations using Classifiers", Bichsel,
+beside what the paper reports, the least of the seeds, the runs and the seconds of a check. The parameters are those
+of the experiments of "DP-Sniper: Black-Box Discovery of Differential Privacy Violations using Classifiers", Bichsel,
 Steffen, Bogunovic & Vechev, S&P 2021, which spent 200 million runs on each bound: ε = 0.1, five queries for noisy max
 and histograms, ten for sparse vectors and prefix sums. The mechanisms are plain functions of one input.
 """

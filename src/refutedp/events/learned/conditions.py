@@ -118,8 +118,6 @@ def summands(groups: Sequence[Group]) -> list[Summand]:
     found += [basic.Value(path) for path in paths]
     numbers = [path for path in paths if kinds[path] & NUMERIC and not kinds[path] & (CATEGORICAL - {"none"})]
     found += [Difference(right, left) for left, right in pairwise(numbers) if left[:-1] == right[:-1]]
-    if len(numbers) > 1:
-        found += [basic.Statistic("max"), basic.Statistic("min")]
     return found[:MOST_FEATURES]
 
 

@@ -11,16 +11,19 @@ from refutedp.events.features.sums import WeightedSum
 from refutedp.events.learned.conditions import Floats, Hits, encoded
 from refutedp.events.learned.conjunctions import conjunctions, odd
 from refutedp.events.learned.models import SHORT, count_of, counted, mean_difference, weighed, weighted_sum
+from refutedp.events.learned.screen import several_may_tell
 from refutedp.events.learned.split import halves
 from refutedp.events.predicates import Event, Feature, Interval
 from refutedp.events.ranking import OPTIMISTIC, Scored, search_given
 from refutedp.model.outputs import Outputs
-from refutedp.model.records import Scorer, count_hits
+from refutedp.model.records import Scorer
 
 MORE = 1.01
 """How many times the score of single coordinates a learned event must reach on the runs that taught it."""
-MOST_COUNTS = 4
-MOST_CONJUNCTIONS = 4
+MOST_COUNTS = 2
+MOST_JUDGED = 4
+"""Features that are judged, of which at most so many are counts."""
+MOST_CONJUNCTIONS = 3
 BINS = 400
 """Thresholds at which the promise of a score is looked at."""
 CELLS = 6_000_000
@@ -38,10 +41,10 @@ def learned_events(
 ) -> list[Scored]:
     """Events that several coordinates show together, where they show more than the `best` ones of single coordinates.
 
-    One part of the runs teaches, the other chooses thresholds and scores; hits are those of all runs.
+    One part of the runs teaches, the other chooses thresholds and scores; its hits are given as those of all runs.
     """
     leaves = max((len(group.columns) for outputs in (first, second) for group in outputs.groups), default=0)
-    if leaves < 2:
+    if leaves < 2 or not several_may_tell(first, second):
         return []
     rng = np.random.default_rng(seed)
     most = max(CELLS // leaves, 500)
@@ -60,11 +63,8 @@ def learned_events(
         scorer=scorer_on(judged.size),
         significance=significance,
     )
-    return [_recounted(one, *((second, first) if one.swapped else (first, second))) for one in found]
-
-
-def _recounted(scored: Scored, first: Outputs, second: Outputs) -> Scored:
-    return replace(scored, x=count_hits(scored.event, first), y=count_hits(scored.event, second))
+    times = first.size / judged.size
+    return [replace(one, x=round(one.x * times), y=round(one.y * times)) for one in found]
 
 
 class _Lesson:
@@ -79,7 +79,7 @@ class _Lesson:
         top = float(self.scorer.optimistic_score(x, y, OPTIMISTIC).max(initial=-np.inf))
         self.least = top * MORE if top > 0 else 0.0
 
-    def features(self) -> list[Feature]:
+    def features(self) -> Sequence[Feature]:
         """Counts and weighted sums that promise more than single coordinates."""
         conditions = self.conditions
         found: list[tuple[float, WeightedSum]] = []
@@ -96,7 +96,8 @@ class _Lesson:
         line = mean_difference(self.first, self.second)
         if line is not None:
             found.append((self._promise(_column(line, self.first), _column(line, self.second)), line))
-        return list(dict.fromkeys(feature for value, feature in found if value > self.least))
+        good = sorted((one for one in found if one[0] > self.least), key=lambda one: -one[0])
+        return list(dict.fromkeys(feature for _, feature in good))[:MOST_JUDGED]
 
     def conjunctions(self) -> list[Event]:
         """Conditions that together promise more than single coordinates."""

@@ -41,7 +41,7 @@ def counted(conditions: Conditions) -> list[list[int]]:
     # Of running sums, the first one and the differences have noise of their own.
     first = next((factor.of for factor in conditions.factors if isinstance(factor.of, Value)), None)
     mixed = [place for place in ranked if place in apart or conditions.factors[place].of == first]
-    told = {tuple(sorted(family[:size])) for family in (alone, apart, mixed, ranked) for size in SIZES}
+    told = {tuple(sorted(family[:size])) for family in (alone, apart, mixed) for size in SIZES}
     return [list(places) for places in sorted(told, key=lambda places: (len(places), places)) if len(places) > 1]
 
 
