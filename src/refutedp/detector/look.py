@@ -26,6 +26,8 @@ MOST_OPTIMISTIC = 12
 """Events of a pair that come along though only more runs will tell."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
+MOST_CELLS = 20_000_000
+"""Runs of a look times leaves of an output, on either side: what bounds memory where outputs are long."""
 ALIKE = 0.02
 """Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 
@@ -51,6 +53,8 @@ class Looked:
     """Calls without noise, for events that compare with their outputs."""
     same: str = ""
     """What nearly all runs did, if they did."""
+    leaves: int = 1
+    """Of the longest output."""
 
     @property
     def score(self) -> float:
@@ -127,7 +131,8 @@ def look_at(
         rounding = search_rounding(
             runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
         )
-    return Looked(n, found, rounding, sum(calls), nearly_all(runs.first, runs.second))
+    leaves = max((len(group.columns) for outputs in runs for group in outputs.groups), default=1)
+    return Looked(n, found, rounding, sum(calls), nearly_all(runs.first, runs.second), leaves)
 
 
 def _numbers_in(*inputs: Any) -> list[float]:

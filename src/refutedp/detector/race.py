@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from refutedp.detector.confirmations import Allocation, Paired
-from refutedp.detector.look import MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
+from refutedp.detector.look import MOST_CELLS, MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
 from refutedp.detector.prepare import Prepared
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import OPTIMISTIC, Scored
@@ -143,7 +143,7 @@ def search(
     found = replace(
         found,
         events=sum(arm.seen.search.events for arm in arms),
-        runs=found.runs + 2 * rest * len(arms),
+        runs=found.runs + 2 * sum(arm.seen.runs for arm in arms),
         noise_free=found.noise_free + sum(arm.seen.noise_free for arm in arms),
     )
     arms, more = _ordinary_first(arms, scorer.threshold)
@@ -219,7 +219,7 @@ class Rounds:
                 look_at,
                 (
                     arm.sampler,
-                    runs,
+                    runs if arm.looked is None else min(runs, max(MOST_CELLS // max(arm.seen.leaves, 1), 100)),
                     child(self.settings.seed, *stream, arm.number),
                     len(self.prepared.samplers),
                     self.claim,

@@ -24,7 +24,15 @@ import numpy as np
 from refutedp.events.features.basic import Scalar, Value
 from refutedp.events.numbers import Floats, Hits, NumberTable, edges_of, repeated_numbers
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Feature, Interval, paths_of, rows_of
-from refutedp.events.tables import Sides, ValueTable, features_for, rounding_features, subtle_features
+from refutedp.events.screen import clearest
+from refutedp.events.tables import (
+    MOST_COORDINATES,
+    Sides,
+    ValueTable,
+    features_for,
+    rounding_features,
+    subtle_features,
+)
 from refutedp.model.outputs import CATEGORICAL, NUMERIC, Group, Outputs, Shape
 from refutedp.model.records import Scorer, count_hits
 
@@ -95,7 +103,7 @@ def search_events(
     """
     groups = [*first.groups, *second.groups]
     looked = subtle_features(groups) if subtle is None else list(subtle)
-    features = features_for(groups, references)
+    features = features_for(groups, references, clearest(first, second, MOST_COORDINATES))
     found = list(_families(first, second, features, looked, np.array(landmarks, dtype=np.float64)))
     chosen = _best(found, scorer, significance / pairs, least_hits, keep, optimists)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]

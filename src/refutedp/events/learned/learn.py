@@ -11,10 +11,10 @@ from refutedp.events.features.sums import WeightedSum
 from refutedp.events.learned.conditions import Floats, Hits, encoded
 from refutedp.events.learned.conjunctions import conjunctions, odd
 from refutedp.events.learned.models import SHORT, count_of, counted, mean_difference, weighed, weighted_sum
-from refutedp.events.learned.screen import several_may_tell
 from refutedp.events.learned.split import halves
 from refutedp.events.predicates import Event, Feature, Interval
 from refutedp.events.ranking import OPTIMISTIC, Scored, search_given
+from refutedp.events.screen import several_may_tell
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Scorer
 

@@ -11,6 +11,8 @@ CLEAR = 2.5
 """Standard deviations from which a leaf is taken to differ: to learn in vain costs a little time."""
 SCREENED = 15_000
 """Rows a side on which every leaf is compared."""
+CELLS, LEAST_ROWS = 4_000_000, 50
+"""Numbers that are looked at to find the clearest of very many leaves, and rows at least."""
 FEW_VALUES = 12
 SOME_ROWS = 1_000
 """Rows in which a leaf must show few values to be a category."""
@@ -28,6 +30,18 @@ def several_may_tell(first: Outputs, second: Outputs) -> bool:
     if len(moved) > 1:
         return True
     return any(_is_category(path, first.groups[0]) for path in differences if path not in moved)
+
+
+def clearest(first: Outputs, second: Outputs, most: int) -> list[Path]:
+    """The leaves that differ most between the inputs, at most so many; the earlier ones, where they are alike.
+
+    However many leaves there are, it takes about the same time.
+    """
+    leaves = max((len(group.columns) for group in first.groups), default=0)
+    if leaves <= most:
+        return []
+    differences = clearness(first, second, max(CELLS // leaves, LEAST_ROWS))
+    return sorted(differences, key=lambda path: -differences[path])[:most]
 
 
 def _is_category(path: Path, group: Group) -> bool:
