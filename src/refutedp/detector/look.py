@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ MOST_OPTIMISTIC = 12
 """Events of a pair that come along though only more runs will tell."""
 MOST_LANDMARKS = 16
 """Numbers of the inputs that outputs are compared with."""
+MOST_CELLS = 20_000_000
+"""Runs of a look times leaves of an output, on either side: what bounds memory where outputs are long."""
 ALIKE = 0.02
 """Events whose hits differ by no more than this part have the same prospects: one of them is enough."""
 
@@ -53,6 +55,8 @@ class Looked:
     """Calls without noise that these took."""
     same: str = ""
     """What nearly all runs did, if they did."""
+    leaves: int = 1
+    """Of the longest output."""
 
     @property
     def score(self) -> float:
@@ -75,11 +79,13 @@ def look_at(
     settings: Settings,
     before: Looked | None,
     common: CommonNoise,
+    learn: np.random.SeedSequence | None = None,
 ) -> Looked:
     """The best events of one of `pairs` pairs on n runs a side.
 
     The first look, the pilot, tells later ones which subtle features show something, and the noise-free outputs.
-    Lifted runs are made on the `common` noise of all pairs.
+    Lifted runs are made on the `common` noise of all pairs. With a seed to `learn`, events of several coordinates are
+    learned, too.
     """
     pilot, subtle = before is None, None if before is None else before.search.promising
     runs = sampler.sample(n, seeds, common)
@@ -105,12 +111,25 @@ def look_at(
         # The pilot only says who races on, and is too short to tell a rare event from chance.
         optimists=0 if pilot else MOST_OPTIMISTIC,
     )
+    if learn is not None:
+        from refutedp.events.learned.learn import learned_events
+
+        learned = learned_events(
+            runs.first,
+            runs.second,
+            found.best,
+            scorer_on=lambda size: scorer.on_runs(size, getattr(scorer, "paired", False)),
+            significance=settings.significance / pairs,
+            seed=learn,
+        )
+        found = replace(found, best=tuple(sorted([*found.best, *learned], key=lambda one: -one.score)))
     rounding = None
     if pilot and settings.float_leaks == "report":
         rounding = search_rounding(
             runs.first, runs.second, scorer=scorer, significance=settings.significance, pairs=pairs
         )
-    return Looked(n, found, rounding, references, calls, nearly_all(runs.first, runs.second))
+    leaves = max((len(group.columns) for outputs in runs for group in outputs.groups), default=1)
+    return Looked(n, found, rounding, references, calls, nearly_all(runs.first, runs.second), leaves)
 
 
 def _references(sampler: Sampler, runs: Runs) -> tuple[tuple[tuple[Any, ...], ...], int]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from refutedp.detector.confirmations import Allocation, Paired
-from refutedp.detector.look import MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
+from refutedp.detector.look import MOST_CELLS, MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
 from refutedp.detector.prepare import Prepared
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import OPTIMISTIC, Scored
@@ -29,7 +29,16 @@ from refutedp.hypothesis.tests import ratio
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts, Pair
-from refutedp.model.settings import MAIN_STREAM, PILOT_STREAM, ROUND_STREAM, SHORTEN_STREAM, Progress, Settings, child
+from refutedp.model.settings import (
+    LEARN_STREAM,
+    MAIN_STREAM,
+    PILOT_STREAM,
+    ROUND_STREAM,
+    SHORTEN_STREAM,
+    Progress,
+    Settings,
+    child,
+)
 from refutedp.sampling.pool.tasks import Pool, Task
 from refutedp.sampling.sampler import Sampler, chunk_sizes
 
@@ -129,11 +138,12 @@ def search(
     )
     arms, suspected = _ordinary_first(arms, scorer.threshold)
     rest = max(settings.search_runs - pilot_runs, 100)
-    arms = race.look("search", race.after_the_pilot(arms, promising), rest, MAIN_STREAM)
+    arms = race.after_the_pilot(arms, promising)
+    arms = race.look("search", arms, rest, MAIN_STREAM, learn=race.worth_learning(arms))
     found = replace(
         found,
         events=sum(arm.seen.search.events for arm in arms),
-        runs=found.runs + 2 * rest * len(arms),
+        runs=found.runs + 2 * sum(arm.seen.runs for arm in arms),
         noise_free=found.noise_free + sum(arm.seen.noise_free for arm in arms),
     )
     arms, more = _ordinary_first(arms, scorer.threshold)
@@ -185,15 +195,22 @@ class Rounds:
     report: Callable[[Progress], None]
     noise: NoiseByStream
 
-    def look(self, stage: str, arms: Sequence[Arm], runs: int, stream: int) -> list[Arm]:
-        """The arms with the best events of each, on `runs` runs a side."""
+    def look(
+        self, stage: str, arms: Sequence[Arm], runs: int, stream: int, learn: frozenset[int] = frozenset()
+    ) -> list[Arm]:
+        """The arms with the best events of each, on `runs` runs a side; some are to `learn` events."""
         numbers = [arm.number for arm in arms]
         # The longest first, lest all cores wait for the last one.
         ordered = sorted(arms, key=lambda arm: -arm.sampler.length)
-        return sorted(self.looks(stage, ordered, runs, (stream,)), key=lambda arm: numbers.index(arm.number))
+        return sorted(self.looks(stage, ordered, runs, (stream,), learn), key=lambda arm: numbers.index(arm.number))
 
     def looks(
-        self, stage: str, arms: Sequence[Arm], runs: int, stream: tuple[int, ...]
+        self,
+        stage: str,
+        arms: Sequence[Arm],
+        runs: int,
+        stream: tuple[int, ...],
+        learn: frozenset[int] = frozenset(),
     ) -> Generator[Arm, None, None]:
         """The same, one by one in their order; to close the iterator ends the runs."""
         common = self._common(stream[0])
@@ -202,7 +219,7 @@ class Rounds:
                 look_at,
                 (
                     arm.sampler,
-                    runs,
+                    runs if arm.looked is None else min(runs, max(MOST_CELLS // max(arm.seen.leaves, 1), 100)),
                     child(self.settings.seed, *stream, arm.number),
                     len(self.prepared.samplers),
                     self.claim,
@@ -210,6 +227,7 @@ class Rounds:
                     self.settings,
                     arm.looked,
                     common,
+                    child(self.settings.seed, LEARN_STREAM, arm.number) if arm.number in learn else None,
                 ),
                 arm.sampler.what,
             )
@@ -232,6 +250,10 @@ class Rounds:
             return best
         chosen = promising | {arm.number for arm in best}
         return [arm for arm in arms if arm.number in chosen] if promising else arms
+
+    def worth_learning(self, arms: Sequence[Arm]) -> frozenset[int]:
+        """The pairs on which events of several coordinates are learned: those that may get to the last rounds."""
+        return frozenset(arm.number for arm in sorted(arms, key=lambda arm: -self._rank(arm))[: LAST_ROUNDS[0][0]])
 
     def finalists(self, arms: Sequence[Arm]) -> list[Arm]:
         """The arms of the last rounds, each with the events that have a chance to win.

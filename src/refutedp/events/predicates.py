@@ -16,7 +16,7 @@ from refutedp.events.features import basic, leaks, sums
 from refutedp.events.features.basic import Scalar
 from refutedp.model.outputs import Array, Group, Outputs, Path, Shape
 
-Simple: TypeAlias = basic.Value | basic.Last | basic.Length | basic.Type | basic.Form | basic.Has
+Simple: TypeAlias = basic.Value | basic.Last | basic.Length | basic.Type | basic.Form | basic.Has | basic.Kind
 Involved: TypeAlias = (
     basic.Hamming
     | leaks.Magnitude

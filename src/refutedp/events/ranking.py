@@ -24,9 +24,17 @@ import numpy as np
 from refutedp.events.features.basic import Scalar, Value
 from refutedp.events.numbers import Floats, Hits, NumberTable, edges_of, repeated_numbers
 from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Feature, Interval, paths_of, rows_of
-from refutedp.events.tables import Sides, ValueTable, features_for, rounding_features, subtle_features
+from refutedp.events.screen import clearest
+from refutedp.events.tables import (
+    MOST_COORDINATES,
+    Sides,
+    ValueTable,
+    features_for,
+    rounding_features,
+    subtle_features,
+)
 from refutedp.model.outputs import CATEGORICAL, NUMERIC, Group, Outputs, Shape
-from refutedp.model.records import Scorer
+from refutedp.model.records import Scorer, count_hits
 
 OPTIMISTIC = 0.02
 """The level of a bound for one event alone, as confirmation will certify it: chance among many is not paid for."""
@@ -95,7 +103,7 @@ def search_events(
     """
     groups = [*first.groups, *second.groups]
     looked = subtle_features(groups) if subtle is None else list(subtle)
-    features = features_for(groups, references)
+    features = features_for(groups, references, clearest(first, second, MOST_COORDINATES))
     found = list(_families(first, second, features, looked, np.array(landmarks, dtype=np.float64)))
     chosen = _best(found, scorer, significance / pairs, least_hits, keep, optimists)
     promising = [s.event.of for s in chosen if s.score > 0 and not isinstance(s.event, Exactly | Both)]
@@ -110,6 +118,25 @@ def search_rounding(
     sides, features = Sides(first, second), rounding_features([*first.groups, *second.groups])
     found = [family for feature in features for family in _of_feature(feature, sides.table(sides.parts(feature)))]
     return next(iter(_best(found, scorer, significance / pairs, 0.0, keep=1, optimists=0)), None)
+
+
+def search_given(
+    first: Outputs,
+    second: Outputs,
+    features: Sequence[Feature],
+    events: Sequence[Event],
+    *,
+    scorer: Scorer,
+    significance: float,
+    keep: int = 12,
+) -> list[Scored]:
+    """The best events of these features, and of these events, on runs that did not choose them."""
+    sides = Sides(first, second)
+    found = [family for feature in features for family in _of_feature(feature, sides.table(sides.parts(feature)))]
+    if events:
+        hits = np.array([[count_hits(event, outputs) for outputs in (first, second)] for event in events])
+        found.append(Family(hits[:, 0], hits[:, 1], len(events), lambda i: events[i]))
+    return _best(found, scorer, significance, 0.0, keep, keep)
 
 
 def _best(

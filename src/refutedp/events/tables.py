@@ -24,7 +24,7 @@ MANY_LEAVES = 100_000
 """Where the shapes of outputs have more leaves in all, only types, lengths and a few values are looked at."""
 FEW_COORDINATES = 4
 MOST_COORDINATES = 40
-"""Coordinates looked at one by one; means, extremes and counts still see the whole output."""
+"""Coordinates looked at one by one, those that differ most at a quick look; means and counts see the whole output."""
 FEW_DECIMALS = 6
 """Whoever rounds to so many decimals, or fewer, has chosen a grid."""
 MOST_SUBTLE = 8
@@ -43,8 +43,13 @@ Part: TypeAlias = tuple[Array | Scalar, NDArray[np.int64] | None, int]
 """The values of a feature in some rows of a group, the weights of these rows, and how many runs they are."""
 
 
-def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) -> list[Feature]:
-    """Every feature that could distinguish these outputs, plain ones first; `references` are noise-free outputs."""
+def features_for(
+    groups: list[Group], references: Sequence[tuple[Scalar, ...]], clearest: Sequence[Path] = ()
+) -> list[Feature]:
+    """Every feature that could distinguish these outputs, plain ones first; `references` are noise-free outputs.
+
+    Where there are very many coordinates, only the `clearest` are looked at one by one, or else the first ones.
+    """
     shapes = {group.shape for group in groups}
     containers = [shape for shape in shapes if shape.length is not None]
     several_lengths = len({shape.length for shape in containers}) > 1
@@ -57,7 +62,9 @@ def features_for(groups: list[Group], references: Sequence[tuple[Scalar, ...]]) 
         found.append(basic.Form())
     paths = sorted({path for shape in shapes for path in shape.paths}, key=_path_order)
     many = _leaves(shapes) > MANY_LEAVES
-    found += map(basic.Value, paths[: FEW_COORDINATES if many else MOST_COORDINATES])
+    most = FEW_COORDINATES if many else MOST_COORDINATES
+    chosen = {*clearest[:most], *paths[: max(most - len(clearest), 0)]}
+    found += [basic.Value(path) for path in paths if path in chosen]
     if several_lengths:
         found.append(basic.Last())
     if many:

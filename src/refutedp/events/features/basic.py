@@ -163,6 +163,30 @@ class Has(BaseFeature, frozen=True, tag="has"):
         return f"the output has {'the' if value else 'no'} key {self.key!r}"
 
 
+class Kind(BaseFeature, frozen=True, tag="kind"):
+    """What a leaf is, where that varies: a float in some outputs, None in others.
+
+    >>> Kind((2,)).equals("none"), Kind((2,)).equals("float")
+    ('output[2] is None', 'output[2] is a float')
+    """
+
+    path: Path
+
+    def column(self, group: Group) -> Array | Scalar:
+        """One label a shape; None where it has no such leaf."""
+        paths = group.shape.paths
+        return group.shape.kinds[paths.index(self.path)] if self.path in paths else None
+
+    def words(self) -> str:
+        """As a person says it."""
+        return f"the type of {Value(self.path).words()}"
+
+    def equals(self, value: Scalar) -> str | None:
+        """What it is."""
+        name = "None" if value == "none" else f"{'an' if value == 'int' else 'a'} {value}"
+        return f"{Value(self.path).words()} is {name}"
+
+
 class Count(BaseFeature, frozen=True, tag="count"):
     """How many leaves equal a categorical value (the paper's `count(value)`)."""
 

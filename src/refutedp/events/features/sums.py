@@ -20,6 +20,7 @@ Summand: TypeAlias = (
     | basic.Type
     | basic.Form
     | basic.Has
+    | basic.Kind
     | basic.Count
     | basic.Statistic
     | leaks.Difference
@@ -46,6 +47,17 @@ class Factor(msgspec.Struct, frozen=True, omit_defaults=True):
     equals: Scalar | UnsetType = UNSET
     low: float | None = None
     high: float | None = None
+
+    # Features are keys of tables, and True is not 1, though they are equal.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Factor) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.of, type(self.equals), self.equals, self.low, self.high
 
     @property
     def is_condition(self) -> bool:
@@ -135,10 +147,19 @@ class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
                     total += column
                 else:
                     total = total + column
-        return total
+        if not self.counts:
+            return total
+        return total.astype(np.int64) if isinstance(total, np.ndarray) else int(total)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says how many of some conditions hold, a whole number."""
+        return all(term.is_condition and term.weight == 1 for term in self.terms)
 
     def words(self) -> str:
         """The first terms, and how many others there are."""
+        if self.counts:
+            return f"how many of these {len(self.terms)} hold ({_listed([t.conditions() for t in self.terms])})"
         said = self.terms[:MOST_TERMS_SAID]
         text = str(said[0]) + "".join(f" {'-' if term.weight < 0 else '+'} {term.positive()}" for term in said[1:])
         others = len(self.terms) - len(said)
@@ -146,9 +167,13 @@ class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
 
     def between(self, low: float | None, high: float | None) -> str | None:
         """Conditions of one weight are counted, not added; many terms are said after the bound."""
-        if all(term.is_condition and term.weight == 1 for term in self.terms):
-            return self._counted(low, high)
-        return None
+        return self._counted(low, high) if self.counts else None
+
+    def equals(self, value: Scalar) -> str | None:
+        """How many of the conditions hold; else as for other numbers."""
+        if self.counts and isinstance(value, (int, float)):
+            return self._counted(value, value + 0.5)
+        return Computed.equals(self, value)
 
     def _counted(self, low: float | None, high: float | None) -> str | None:
         """How many of the conditions must hold."""
