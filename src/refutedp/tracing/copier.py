@@ -27,8 +27,8 @@ from refutedp.tracing.rng_proxy import GeneratorProxy, Handler, PythonRandomProx
 
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 """What a function could draw from by itself."""
-_LEGACY = np.random.random.__self__  # type: ignore[attr-defined]
-_STANDARD: Any = vars(random)["_inst"]
+LEGACY = np.random.random.__self__  # type: ignore[attr-defined]
+STANDARD: Any = vars(random)["_inst"]
 LIBRARIES = frozenset(
     {
         *("numpy", "scipy", "pandas", "polars", "sklearn", "torch", "jax", "jaxlib", "tensorflow", "numba"),
@@ -74,8 +74,8 @@ class Stage:
     def name(self, value: Any) -> Any:
         """The stand-in of what `from module import name` brought in, or the value itself."""
         owner = getattr(value, "__self__", None)
-        legacy = owner is _LEGACY or value is np.random.default_rng
-        if not legacy and owner is not _STANDARD:
+        legacy = owner is LEGACY or value is np.random.default_rng
+        if not legacy and owner is not STANDARD:
             return value
         self.draws_from_modules = True
         return getattr(self.numpy_random if legacy else self.standard_random, value.__name__)
@@ -162,7 +162,7 @@ class Copier:
         self.originals.append(function)
         self.check(function, copied)
         used = used_names(function.__code__)
-        for name in used:
+        for name in global_names(function.__code__):
             if name in function.__globals__:
                 self.bind(names, name, self.replacement(name, function.__globals__[name], used))
         for name, cell, original in zip(
@@ -254,8 +254,19 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
             yield from nested_codes(constant)
 
 
+@functools.lru_cache(maxsize=512)
+def global_names(code: CodeType) -> frozenset[str]:
+    """Every name that the code may look up in its globals; `rng.laplace` does not look up `laplace`.
+
+    >>> sorted(global_names((lambda rng: len(rng.laplace())).__code__))
+    ['len']
+    """
+    named = (i for part in nested_codes(code) for i in instructions(part) if i.opname.endswith(("_GLOBAL", "_NAME")))
+    return frozenset(str(one.argval) for one in named)
+
+
 def used_names(code: CodeType) -> set[str]:
-    """Every name that the code may look up in its globals."""
+    """Every name that the code may look up in its globals, or as an attribute."""
     return {name for part in nested_codes(code) for name in part.co_names}
 
 

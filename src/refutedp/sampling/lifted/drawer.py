@@ -28,11 +28,13 @@ class LiftedDrawer(Handler):
     would use, and every value is drawn by the very routine that draws one.
     """
 
-    __slots__ = ("run", "shared", "source")
+    __slots__ = ("axes_may_be_none", "run", "shared", "source")
 
     def __init__(self) -> None:
         self.run: Run
         self.source: Source
+        self.axes_may_be_none = False
+        """Whether size=() is allowed, which gives arrays of no axes; what is drawn is then treated as a number."""
         self.shared: SharedNoise | None = None
         """Noise that the runs have in common with those of another execution."""
 
@@ -62,7 +64,7 @@ class LiftedDrawer(Handler):
                 run.draws.append(Draw(distribution.name, params, None, rows, run.epoch, run.side))
                 return retraced(run, rows, distribution.convert is None)
             array = run.record.taken(position)
-            shape = array.shape[1:] or None
+            shape = array.shape[1:] or (() if self.axes_may_be_none else None)
         else:
             try:
                 if size is not None or not _plain_numbers(params):
@@ -82,9 +84,9 @@ class LiftedDrawer(Handler):
             raise NotJoined("noise is weighted")
 
     def _column(self, values: Array, shape: Shape, numpy: bool) -> Any:
-        if shape is not None:
+        if shape:
             return ArrayColumn(self.run, values, False, ordered=True)
-        return Scalar(self.run, values, values.dtype.kind, numpy)
+        return Scalar(self.run, values, values.dtype.kind, numpy or shape is not None)
 
     def positive(self, value: Any) -> bool:
         """Whether a parameter is positive in every run."""
@@ -194,7 +196,7 @@ class LiftedDrawer(Handler):
         """The shape of one run's draw: what `size` says, or what the parameters broadcast to."""
         wide = np.broadcast_shapes(*(_shape(p) for p in params))
         given = normal_size(size, self)
-        if given == ():
+        if given == () and not self.axes_may_be_none:
             self.refuse("it draws with size=()")
         if given is None:
             return wide or None

@@ -11,6 +11,7 @@ maximum is then one long stretch an element. Sums within a vector depend on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -34,6 +35,10 @@ class WrongLift(CannotLift):
     """A lifted run returned something else than the function itself."""
 
     wrong = True
+
+
+class Excusable(CannotLift):
+    """Code of a library compares by identity, which does not matter where it never sees a drawn value."""
 
 
 class PathRefused(CannotLift):
@@ -183,6 +188,8 @@ class Run:
         self.closed = False
         """Whether the function has returned: a split from then on would leave a part without its end."""
         self.refusal: str | None = None
+        self.exposed: frozenset[CodeType] | None = None
+        """Code of libraries that could reach a column, where that was looked for."""
         self.stateful = False
         """Whether it was refused because the mechanism keeps state: then plain calls would not finish it either."""
         self._known = len(start.decisions)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,9 +16,19 @@ from refutedp.model.outputs import Array, Outputs
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import Collector, equal_outputs, example, settled
 from refutedp.sampling.lifted.drawer import LiftedDrawer
-from refutedp.sampling.lifted.execution import NOTHING, CannotLift, Deferred, PathRefused, Refused, Run, WrongLift
+from refutedp.sampling.lifted.execution import (
+    NOTHING,
+    CannotLift,
+    Deferred,
+    Excusable,
+    PathRefused,
+    Refused,
+    Run,
+    WrongLift,
+)
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
+from refutedp.sampling.lifted.trust.exposure import Exposure
 from refutedp.sampling.lifted.trust.plain_calls import (
     Continue,
     PlainCalls,
@@ -118,6 +129,8 @@ class Lift:
         self._numbers = 1
         """How many a run draws, at most in what was seen of it."""
         self._stateless = False
+        self._exposure: Exposure | None = None
+        """Tells what code of libraries sees columns, where some compares by identity."""
         self.proven = False
         """Whether `prove` went well."""
         self.proof_runs = 0
@@ -125,6 +138,18 @@ class Lift:
 
     def prove(self, rng: np.random.Generator, runs: int = 48) -> None:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
+        state = rng.bit_generator.state
+        try:
+            self._prove(runs, rng)
+        except Excusable:
+            # From now on, lifted runs are watched too.
+            self._exposure = Exposure(self.plain.watch.compares_by_identity)
+            self._proven.clear()
+            rng.bit_generator.state = state
+            self._prove(runs, rng)
+        self.proven = True
+
+    def _prove(self, runs: int, rng: np.random.Generator) -> None:
         finished: list[tuple[Run, Any]] = []
         self._check_state()
         self.proof_runs += runs
@@ -135,7 +160,6 @@ class Lift:
                     # Runs of one path execute the same code, unless they chose differently on it.
                     self._replay(run, output, index, watched=index == 0 or bool(run.choices))
                 self._prove_path(run, output, replayed=True)
-        self.proven = True
 
     def sample(self, n: int, rng: np.random.Generator, shared: SharedNoise | None = None) -> Outputs:
         """`n` runs, distributed as n calls of the plain function with a real generator; raises CannotLift.
@@ -288,7 +312,7 @@ class Lift:
         self._drawer.run = run
         try:
             with self._stage.errstate(**self.plain.errors):
-                output = self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
+                output = self._watched(run)
         except Refused:
             output = None
         except Exception as error:
@@ -301,9 +325,18 @@ class Lift:
         with _path_refusals():
             return settled(output)
 
+    def _watched(self, run: Run) -> Any:
+        def call() -> Any:
+            return self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
+
+        def note(exposed: frozenset[CodeType]) -> None:
+            run.exposed = exposed
+
+        return call() if self._exposure is None else self._exposure.call(call, note)
+
     def _replay(self, run: Run, output: Any, index: int, *, watched: bool = True) -> None:
         expected = example(output, index)
-        got = self.plain.call(Replay(recorded_draws(run, index)), watched=watched)
+        got = self.plain.call(Replay(recorded_draws(run, index)), watched=watched, exposed=run.exposed)
         if not equal_outputs(got, expected):
             raise WrongLift(f"a lifted run returned {expected!r} where the plain function returns {got!r}")
 

@@ -98,6 +98,22 @@ def round_digits(values: Array, digits: int) -> Array:
     return np.fromiter((round(x, digits) for x in values.tolist()), np.float64, len(values))
 
 
+def round_integers(values: Array, digits: int) -> Array:
+    """Python's `round(n, digits)` of integers: to the even neighbour in the middle.
+
+    >>> round_integers(np.array([15, 25, -15, 26]), -1)
+    array([ 20,  20, -20,  30])
+    """
+    if digits >= 0:
+        return values
+    if digits < -15:
+        return np.zeros_like(values)
+    step = 10**-digits
+    whole, rest = np.divmod(values, step)
+    up = (2 * rest > step) | ((2 * rest == step) & (whole % 2 == 1))
+    return np.asarray((whole + up) * step)
+
+
 def power(run: Run, base: Any, exponent: Any) -> Array:
     """Python's `**` on floats."""
     return elementwise(run, operator.pow, (base, exponent))

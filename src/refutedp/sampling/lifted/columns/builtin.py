@@ -19,6 +19,7 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns import arithmetic
 from refutedp.sampling.lifted.columns.column import Column
 from refutedp.sampling.lifted.columns.scalar import Scalar
+from refutedp.sampling.lifted.columns.text import lifted_format, lifted_repr, lifted_str
 from refutedp.sampling.lifted.execution import Run
 
 _COMPENSATED: bool = sys.version_info >= (3, 12)
@@ -138,6 +139,9 @@ LIFTED_BUILTINS: dict[str, Callable[..., Any]] = {
     "float": lifted_float,
     "bool": lifted_bool,
     "type": lifted_type,
+    "str": lifted_str,
+    "repr": lifted_repr,
+    "format": lifted_format,
 }
 """Replacements, used only where the name is called on the spot: `isinstance(x, float)` keeps the real type."""
 

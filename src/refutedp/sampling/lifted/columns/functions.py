@@ -215,6 +215,17 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return wrap(a.run, np.round(a.dense(), decimals), a.uniform)
 
 
+def _bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """Counts of as many numbers in every run."""
+    places = a.values()
+    if weights is not None or type(minlength) is not int or places.ndim != 2 or places.dtype != np.int64:
+        a.run.refuse("it calls np.bincount in a way lifted runs do not know")
+    if places.size == 0 or places.min() < 0 or places.max() >= minlength:
+        a.run.refuse("it calls np.bincount with numbers beyond minlength in some runs")
+    counts = np.stack([(places == place).sum(axis=1) for place in range(minlength)], axis=1)
+    return wrap(a.run, counts, a.uniform)
+
+
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
     _refuse_out("outer", out, a, b)
     a, b = stack_nested(a), stack_nested(b)
@@ -242,6 +253,7 @@ FUNCTIONS |= {
 FUNCTIONS |= {function: _shape_only(function) for function in (np.shape, np.ndim, np.size)}
 FUNCTIONS |= {
     np.append: _append,
+    np.bincount: _bincount,
     np.clip: _clip,
     np.concatenate: _concatenate,
     np.copy: lambda a: a.copy("K"),

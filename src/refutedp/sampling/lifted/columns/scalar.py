@@ -149,8 +149,10 @@ class Scalar(Column):
     def __round__(self, digits: Any = None) -> Scalar:
         if digits is None:
             return self._whole(np.rint)
-        if self.kind != "f" or isinstance(digits, Scalar):
-            self.run.refuse("it rounds an integer column to digits, or to digits that depend on draws")
+        if isinstance(digits, Scalar) or self.kind == "U" or (self.kind != "f" and self.numpy):
+            self.run.refuse("it rounds a NumPy integer to digits (try round(int(x), n)), or to drawn digits")
+        if self.kind != "f":
+            return self._new(arithmetic.round_integers(self.values().astype(np.int64), int(digits)), False)
         if self.numpy:
             return self._new(np.round(self.values(), digits), True)
         return self._new(arithmetic.round_digits(self.values(), digits), False)
@@ -258,6 +260,8 @@ class Scalar(Column):
     __xor__, __rxor__ = _both_ways(_bitwise, np.bitwise_xor)
 
     def __add__(self, other: Any) -> Any:
+        if self.kind == "U":
+            return self._text_beside(other, reflected=False)
         if self.kind == "f":
             their_type = type(other)
             if their_type is float or their_type is int or (their_type is Scalar and other.kind == "f"):
@@ -269,11 +273,22 @@ class Scalar(Column):
         return self._added(other)
 
     def __radd__(self, other: Any) -> Any:
+        if self.kind == "U":
+            return self._text_beside(other, reflected=True)
         if self.kind == "f" and (type(other) is float or type(other) is int):
             if self.run.retracing:
                 return _later(self.run, operator.add, other, self, "f", self.numpy)
             return Scalar(self.run, other + self.values(), "f", self.numpy)
         return self._radded(other)
+
+    def _text_beside(self, other: Any, *, reflected: bool) -> Any:
+        operand = self._operand(other) if type(other) in (str, Scalar) else None
+        if operand is None or operand.kind != "U":
+            return NotImplemented
+        if not isinstance(other, Scalar) and "\0" in other:
+            self.run.refuse("it joins drawn text with a zero character, which columns do not keep")
+        left, right = (operand, self) if reflected else (self, operand)
+        return Scalar(self.run, np.strings.add(left.values(), right.values()), "U", self.numpy or operand.numpy)
 
     def _repeats(self, other: Any) -> bool:
         return isinstance(other, (list, tuple, str)) and self.kind in "ib"

@@ -24,6 +24,7 @@ from collections import Counter
 from typing import Any
 
 from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
+from refutedp.sampling.lifted.columns.text import format_text, formatted, join_text, percent
 from refutedp.sampling.lifted.rewrite import quick
 from refutedp.sampling.lifted.rewrite.chosen import UNSET
 from refutedp.sampling.lifted.rewrite.expressions import Expressions, helper_of, may_be_drawn
@@ -62,6 +63,7 @@ def helpers(joins: Joins) -> dict[str, Any]:
     """What rewritten code calls, by name."""
     named = {f"__refutedp_{key}__": getattr(joins, key) for key in _HELPERS}
     builtins = {helper_of(key): lifted for key, lifted in LIFTED_BUILTINS.items()}
+    named |= {f"__refutedp_{one.__name__}__": one for one in (formatted, percent, format_text, join_text)}
     return {**named, **builtins, "__refutedp_sort__": sort_in_place, "__refutedp_unset__": UNSET, HARMLESS: None}
 
 

@@ -27,6 +27,12 @@ class Expressions(ast.NodeTransformer):
         On sides, what is called is looked at first.
         """
         match node.func:
+            case ast.Attribute(ast.Constant(str() as text), "format" | "join" as method) if _is_direct(node):
+                self.generic_visit(node)
+                self.count += 1
+                node.func = name("__refutedp_format_text__" if method == "format" else "__refutedp_join_text__")
+                node.args.insert(0, ast.Constant(text))
+                return ast.fix_missing_locations(node)
             case ast.Attribute(owner, "sort") if not node.args and not self._on_side:
                 self.generic_visit(node)
                 self.count += 1
@@ -103,12 +109,25 @@ class Expressions(ast.NodeTransformer):
         return self._bool_op(ast.copy_location(ast.BoolOp(ast.And(), list(parts)), node), tested=tested)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        """On sides, operands are looked at first."""
+        """Text % values; on sides, operands are looked at first."""
+        match node:
+            case ast.BinOp(ast.Constant(str()), ast.Mod(), values):
+                self.count += 1
+                return ast.copy_location(call("percent", node.left, self._checked(self.visit(values))), node)
         return self._with_operands_checked(node)
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        """The same."""
-        return self._with_operands_checked(node)
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """An f-string."""
+        self.count += 1
+        return ast.copy_location(call("formatted", *map(self._piece, node.values)), node)
+
+    def _piece(self, part: ast.expr) -> ast.expr:
+        if not isinstance(part, ast.FormattedValue):
+            return part
+        conversion = ast.Constant(None if part.conversion == -1 else chr(part.conversion))
+        spec = ast.Constant("") if part.format_spec is None else self.visit(part.format_spec)
+        pieces = [self._checked(self.visit(part.value)), conversion, spec]
+        return ast.copy_location(ast.Tuple(pieces, ast.Load()), part)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """On sides, what is read from is looked at first."""
@@ -151,8 +170,6 @@ class Expressions(ast.NodeTransformer):
                     node.operand = self._checked(operand)
                 case ast.Compare(left, _, others):
                     node.left, node.comparators = self._checked(left), list(map(self._checked, others))
-                case ast.FormattedValue(value):
-                    node.value = self._checked(value)
         return node
 
     def _checked(self, value: ast.expr) -> ast.expr:
@@ -164,6 +181,11 @@ class Expressions(ast.NodeTransformer):
 def helper_of(builtin: str) -> str:
     """The name under which rewritten code calls a builtin."""
     return f"__refutedp_builtin_{builtin}__"
+
+
+def _is_direct(node: ast.Call) -> bool:
+    """Whether a call gives its arguments one by one."""
+    return not any(isinstance(arg, ast.Starred) for arg in node.args) and all(one.arg for one in node.keywords)
 
 
 def may_be_drawn(key: ast.expr) -> bool:

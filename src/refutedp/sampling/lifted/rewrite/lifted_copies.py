@@ -21,6 +21,7 @@ from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_mat
 from refutedp.sampling.lifted.columns.column import STANDARD, holds_column, knows, over_columns, stack_nested, wrap
 from refutedp.sampling.lifted.columns.functions import FUNCTIONS
 from refutedp.sampling.lifted.columns.scalar import Scalar
+from refutedp.sampling.lifted.columns.scipy_noise import stand_in
 from refutedp.sampling.lifted.drawer import LiftedDrawer
 from refutedp.sampling.lifted.execution import CannotLift
 from refutedp.sampling.lifted.rewrite.branches import helpers, joined_code
@@ -71,7 +72,13 @@ class LiftedStage(Stage):
         """The stand-in of a module, or the module itself."""
         if value is warnings:
             self.minds_warnings = True
+        if getattr(value, "__name__", None) in ("scipy", "scipy.stats"):
+            return ModuleProxy(value, lambda name: self._member(getattr(value, name)))
         return self.math if value is math else super().module(value)
+
+    def _member(self, value: Any) -> Any:
+        """What stands for a member of a module."""
+        return self.module(value) if isinstance(value, types.ModuleType) else self.name(value)
 
     def code(self, function: types.FunctionType) -> types.CodeType:
         """The function's code with simple branches joined and some calls redirected."""
@@ -92,6 +99,9 @@ class LiftedStage(Stage):
 
     def name(self, value: Any) -> Any:
         """The stand-in of what `from module import name` brought in, or the value itself."""
+        distribution = stand_in(value, self._drawer)
+        if distribution is not None:
+            return distribution
         label = getattr(value, "__name__", None)
         if not isinstance(label, str):
             return value

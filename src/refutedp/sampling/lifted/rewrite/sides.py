@@ -129,9 +129,9 @@ def with_returns_nested(statements: list[ast.stmt]) -> list[ast.stmt]:
             continue
         rest = statements[number + 1 :]
         body, orelse = with_returns_nested(statement.body), with_returns_nested(statement.orelse)
-        if rest and ends(body) is True and ends(orelse) is False:
+        if rest and ends(body) is True and ends(orelse) is not True:
             orelse = with_returns_nested([*orelse, *rest])
-        elif rest and ends(orelse) is True and ends(body) is False:
+        elif rest and ends(orelse) is True and ends(body) is not True:
             body = with_returns_nested([*body, *rest])
         elif rest:
             return statements

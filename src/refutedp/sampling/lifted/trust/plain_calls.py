@@ -24,7 +24,7 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import equal_outputs
 from refutedp.sampling.lifted.columns.column import Column, stack_nested
-from refutedp.sampling.lifted.execution import CannotLift, Record, Refused, Run
+from refutedp.sampling.lifted.execution import CannotLift, Excusable, Record, Refused, Run
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
 from refutedp.sampling.lifted.trust.refused_code import Watch, generators_state, restore_generators
 from refutedp.tracing.copier import Stage
@@ -320,13 +320,20 @@ class PlainCalls:
         copier = LiftedCopier(self._stage)
         self._copy = replace(mechanism, function=copier.copy(mechanism.function))
         self._copy_arguments = fresh_copies(copied_functions(arguments, copier))
-        self._watch = Watch(copier.codes)
+        self.watch = Watch(copier.codes)
+        """Looks at the code that calls run."""
         self.errors: Any = np.geterr()
         """What NumPy does about floating-point errors where nobody changed it."""
         self.calls = 0
         """How often the function, or its copy, was called."""
 
-    def call(self, drawer: Replay | Continue, *, watched: bool = False) -> Any:
+    def call(
+        self,
+        drawer: Replay | Continue,
+        *,
+        watched: bool = False,
+        exposed: frozenset[types.CodeType] | None = None,
+    ) -> Any:
         """One call on the draws of a drawer; raises CannotLift if it draws otherwise, or does what it must not.
 
         A function with an rng runs as it is, unless it draws from modules as well.
@@ -339,7 +346,7 @@ class PlainCalls:
         try:
             with np.errstate(**self.errors):
                 if watched:
-                    output = self._watch.call(lambda: function(data, arguments, rng=self._stage.rng))
+                    output = self.watch.call(lambda: function(data, arguments, rng=self._stage.rng), exposed)
                 else:
                     output = function(data, arguments, rng=self._stage.rng)
         except Refused:
@@ -350,8 +357,8 @@ class PlainCalls:
             raise CannotLift(drawer.trouble)
         if drawer.leftover:
             raise CannotLift("the plain function draws less than its lifted run")
-        if watched and self._watch.complaint is not None:
-            raise CannotLift(self._watch.complaint)
+        if watched and self.watch.complaint is not None:
+            raise (Excusable if self.watch.excusable else CannotLift)(self.watch.complaint)
         return output
 
     def fresh(self, count: int, source: Source) -> list[Any]:

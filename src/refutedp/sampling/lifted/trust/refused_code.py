@@ -29,7 +29,16 @@ import numpy as np
 
 from refutedp.sampling.lifted.columns.column import Column
 from refutedp.sampling.lifted.execution import CannotLift, Refused
-from refutedp.tracing.copier import GENERATORS, instructions, is_internal, is_library, module_of
+from refutedp.tracing.copier import (
+    GENERATORS,
+    LEGACY,
+    STANDARD,
+    global_names,
+    instructions,
+    is_internal,
+    is_library,
+    module_of,
+)
 
 _SOURCES_OF_CHANCE = frozenset({"_random", "random", "secrets", "time", "uuid", "posix", "nt", "_uuid", "_socket"})
 _FORBIDDEN_CALLS: dict[str, frozenset[str]] = {
@@ -49,6 +58,11 @@ _FORBIDDEN_NAMES = {
 }
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, np.ndarray)
 _ERROR_HANDLING = frozenset({"errstate", "seterr", "catch_warnings", "simplefilter", "filterwarnings"})
+_IDENTITY = "it compares by identity ('is')"
+_OF_LIBRARIES = frozenset({"id", "exec", "eval"})
+"""What libraries may call where no drawn value is seen: they tell objects apart, and make code of text."""
+_AUDITED = frozenset({"contextlib", "copy", "dataclasses", "heapq"})
+"""Modules that compare by identity only what is no drawn value, or what is the same for columns."""
 _SINGLETONS = (None, Ellipsis, NotImplemented)
 _DEPTH, _LONG = 6, 10_000
 """Levels of attributes and items in a snapshot, and from which length on a list's items are told by identity."""
@@ -70,15 +84,20 @@ class Watch:
         self._copied = copied
         self._faults: dict[types.CodeType, str | None] = {}
         self._harmless: set[Any] = set()
+        self._exposed: frozenset[types.CodeType] | None = None
         self.complaint: str | None = None
+        self.excusable = False
+        """Whether the complaint is of a library's code that may never see a drawn value."""
 
-    def call(self, function: Callable[[], Any]) -> Any:
+    def call(self, function: Callable[[], Any], exposed: frozenset[types.CodeType] | None = None) -> Any:
         """Call a plain function, looking at every piece of code that it runs.
+
+        Code of libraries that compares by identity is excused unless it is `exposed` to columns, where that is known.
 
         A profiler that is already at work is left alone; then the code of the copied functions is looked at as a
         whole, whether it runs or not.
         """
-        self.complaint = None
+        self.complaint, self.excusable, self._exposed = None, False, exposed
         if sys.getprofile() is not None:
             self.complaint = self._fault_of_copied
             return function()
@@ -113,20 +132,42 @@ class Watch:
         if event == "call":
             code = frame.f_code
             fault = self._faults[code] if code in self._faults else self._inspected(frame)
-            self.complaint = self.complaint or fault
+            if fault is not None:
+                self._complain(fault, frame, excusable=fault.startswith(_IDENTITY))
         elif event == "c_call" and arg not in self._harmless and not is_internal(frame.f_code):
             module = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
             name = getattr(arg, "__name__", "")
             if module in _SOURCES_OF_CHANCE or name in _FORBIDDEN_CALLS.get(module, ()) or _reads_the_clock(arg):
-                self.complaint = self.complaint or f"it calls {module}.{name} (line {frame.f_lineno})"
+                self._complain(
+                    f"it calls {module}.{name} (line {frame.f_lineno})", frame, excusable=name in _OF_LIBRARIES
+                )
             elif isinstance(getattr(arg, "__self__", None), types.ModuleType):
                 # The arguments' own methods are new objects at every call; only those of modules are worth keeping.
                 self._harmless.add(arg)
 
+    def _complain(self, fault: str, frame: types.FrameType, *, excusable: bool) -> None:
+        """Note a fault, unless it is excused."""
+        module = module_of(frame)
+        excusable = excusable and is_library(module)
+        excused = excusable and (
+            module in _AUDITED or (self._exposed is not None and frame.f_code not in self._exposed)
+        )
+        if not excused and self.complaint is None:
+            self.complaint, self.excusable = fault, excusable
+
+    def compares_by_identity(self, frame: types.FrameType) -> bool:
+        """Whether what a frame runs is refused for that alone, or would be for what only libraries may call."""
+        if frame.f_code not in self._faults:
+            self._inspected(frame)
+        return not _OF_LIBRARIES.isdisjoint(frame.f_code.co_names) or (self._faults[frame.f_code] or "").startswith(
+            _IDENTITY
+        )
+
     def _fault(self, code: types.CodeType, names: dict[str, Any]) -> str | None:
         for name in code.co_names:
             # The copies see a stand-in of default_rng; code that was not copied gets the real one.
-            if name in _FORBIDDEN_NAMES and not (name == "default_rng" and code in self._copied):
+            allowed = (name == "default_rng" and code in self._copied) or code.co_name == "check_random_state"
+            if name in _FORBIDDEN_NAMES and not allowed:
                 return f"{_FORBIDDEN_NAMES[name]} ('{name}' in {code.co_name})"
         before: list[dis.Instruction] = []
         line = code.co_firstlineno
@@ -135,7 +176,7 @@ class Watch:
                 continue
             line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
             if instruction.opname == "IS_OP" and not _harmless_identity(before, names):
-                return f"it compares by identity ('is') with something other than None ({_place(code, line)})"
+                return f"{_IDENTITY} with something other than None ({_place(code, line)})"
             if instruction.opname == "STORE_GLOBAL":
                 return f"it keeps state in the global '{instruction.argval}' ({_place(code, line)})"
             before = [*before[-1:], instruction]
@@ -149,12 +190,14 @@ def _place(code: types.CodeType, line: int) -> str:
 
 def _own_generator(frame: types.FrameType) -> str | None:
     """A generator that the code can reach without being handed it: the calls of NumPy's are invisible to a watch."""
-    reachable = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
+    reachable = {name: frame.f_globals.get(name) for name in global_names(frame.f_code)}
     reachable |= frame.f_locals
     for name in frame.f_code.co_varnames[:1]:
         reachable |= getattr(frame.f_locals.get(name), "__dict__", {})
     for name, value in reachable.items():
         # By type(): the stand-in of the rng claims to be a Generator when asked by isinstance.
+        if value is LEGACY or value is STANDARD:
+            continue  # Draws from the global generators are noticed, for their states are compared.
         if issubclass(type(value), GENERATORS):
             return f"it draws from a generator of its own, '{name}' in {frame.f_code.co_name}"
     return None
@@ -182,7 +225,7 @@ def _cannot_follow(frame: types.FrameType) -> str | None:
     for name in code.co_names:
         if name in _ERROR_HANDLING:
             return f"{code.co_name}() handles floating-point errors or warnings, where lifted runs cannot follow"
-    outer = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
+    outer = {name: frame.f_globals[name] for name in global_names(code) if name in frame.f_globals}
     outer |= {name: frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals}
     for name, value in outer.items():
         if isinstance(value, _CONTAINERS):
@@ -239,6 +282,8 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         return "a column"  # Left behind by a lifted call: unequal to whatever was there before.
     if isinstance(value, _PLAIN):
         return repr(value)
+    if value is LEGACY or value is STANDARD:
+        return "a global generator"
     if isinstance(value, GENERATORS):
         raise CannotLift(f"it draws from a generator of its own, in '{name}'")
     if isinstance(value, Iterator):

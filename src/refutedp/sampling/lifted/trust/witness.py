@@ -102,8 +102,9 @@ class Witness:
             return method(record.params[0], record.size, p=record.params[1])
         if library == "random" or distribution == "permutation":
             return method(*record.params)
-        # Where parameters are arrays, their shape is the size.
-        size = record.size if record.size != np.broadcast_shapes(*map(np.shape, record.params)) else None
+        # Where parameters are arrays, their shape is the size, unless that is said.
+        wide = np.broadcast_shapes(*map(np.shape, record.params))
+        size = record.size if record.size == () or record.size != wide else None
         return method(*record.params, size=size)
 
     def _element(self, options: Any, asked: Any, record: Recorded) -> Any:
