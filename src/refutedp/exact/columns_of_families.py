@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.exact.families import Family
+from refutedp.exact.families import DrawFamily
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ _TAILS: Mapping[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats
 """P(X <= x) and P(X > x)."""
 
 
-def densities(family: Family, x: Floats) -> Floats:
+def densities(family: DrawFamily, x: Floats) -> Floats:
     """The density of a family at many places."""
     assert family.density is not None, "whole numbers have no density"
     if family.name == "laplace":
@@ -44,12 +44,13 @@ def densities(family: Family, x: Floats) -> Floats:
     return np.array([family.density(value) for value in x.ravel().tolist()]).reshape(x.shape)
 
 
-def masses(family: Family, start: Floats, end: Floats) -> Floats:
+def masses(family: DrawFamily, start: Floats, end: Floats) -> Floats:
     """P(start < X <= end) for many pairs of ends: the difference of whichever tails are small."""
     tails = _TAILS.get(family.name)
     with np.errstate(all="ignore"):
         if tails is None:
-            return np.vectorize(lambda one, other: sum(family.mass(one, other)) / 2, [float])(start, end)
+            each = [sum(family.mass(*ends)) / 2 for ends in zip(start.ravel(), end.ravel(), strict=True)]
+            return np.array(each).reshape(start.shape)
         cdf, sf = tails
         right = start >= family.middle
         return np.asarray(np.maximum(np.where(right, sf(start) - sf(end), cdf(end) - cdf(start)), 0.0))

@@ -77,7 +77,7 @@ class DrawnNumber(Traced):
     def __rsub__(self, other: Any) -> Any:
         return (-self)._plus(other)
 
-    def __neg__(self) -> DrawnNumber:
+    def __neg__(self) -> Any:
         return self._times(-1)
 
     def __pos__(self) -> DrawnNumber:
@@ -161,7 +161,9 @@ class DrawnNumber(Traced):
 
     def __abs__(self) -> Any:
         if len(self.linear.terms) == 1 and not self.whole_linear:
-            return Magnitude(self)
+            from refutedp.exact.absolute_number import AbsoluteNumber
+
+            return AbsoluteNumber(self)
         return self if self >= 0 else -self
 
     # --- Functions -----------------------------------------------------------------------------------------------
@@ -320,9 +322,9 @@ class DrawnNumber(Traced):
         if isinstance(other, DrawnNumber):
             same = self.linear.terms == other.linear.terms and self.function is other.function
             difference = None if same and self.linear.plus == other.linear.plus else self - other
-            gap = 0.0 if difference is None else plain(difference)
-            if gap is None:
+            if isinstance(difference, DrawnNumber):
                 return difference._compare(0, end_strict, upwards)
+            gap = 0.0 if difference is None else difference
             return (gap < 0 if upwards else gap > 0) or (gap == 0 and not end_strict)
         return NotImplemented
 
@@ -387,65 +389,6 @@ class DrawnNumber(Traced):
 
     def _give_up(self, why: str) -> NoReturn:
         raise CannotEnumerate(why)
-
-
-class Magnitude(Traced):
-    """The absolute value of a number: compared with a plain one without asking for the sign, else by cases."""
-
-    __slots__ = ("_case", "inner")
-    __array_priority__ = 1000
-
-    def __init__(self, inner: DrawnNumber) -> None:
-        self.inner = inner
-        self._case: Any = None
-
-    def cased(self) -> Any:
-        """The number or its negative, whichever is positive on this path."""
-        if self._case is None:
-            self._case = self.inner if self.inner >= 0 else -self.inner
-        return self._case
-
-    def _within(self, end: float) -> bool:
-        """Whether it is at most `end`, or below: for numbers that are not whole that is as likely."""
-        if end < 0:
-            return False
-        ends = sorted(
-            (bound, upwards) for _, bound, upwards in (self.inner.bound(-end, True), self.inner.bound(end, False))
-        )
-        return self.inner.trail.inside(self.inner.linear, ends[0][0], ends[1][0])
-
-    def __abs__(self) -> Magnitude:
-        return self
-
-
-def _compared(name: str) -> Callable[[Magnitude, Any], Any]:
-    def compare(self: Magnitude, other: Any) -> Any:
-        number = plain(other)
-        if number is None or math.isnan(number) or math.isinf(number) or self._case is not None:
-            return getattr(self.cased(), name)(other)
-        within = self._within(number)
-        return within if name in ("__lt__", "__le__") else not within
-
-    return compare
-
-
-def _by_cases(name: str) -> Callable[..., Any]:
-    def compute(self: Magnitude, *others: Any) -> Any:
-        mine = self.cased()
-        return getattr(mine, name)(*(other.cased() if isinstance(other, Magnitude) else other for other in others))
-
-    return compute
-
-
-for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
-    setattr(Magnitude, _name, _compared(_name))
-for _name in (
-    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__neg__"),
-    *("__floordiv__", "__mod__", "__pow__", "__eq__", "__ne__", "__bool__", "__hash__", "__int__", "__float__"),
-    *("__round__", "__floor__", "__ceil__", "__trunc__", "exp", "expm1", "log", "log1p", "sqrt", "rint", "round"),
-    *("clip", "as_float", "item"),
-):
-    setattr(Magnitude, _name, _by_cases(_name))
 
 
 def _exponential(t: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from refutedp.exact import families
 from refutedp.exact.drawn_number import DrawnNumber, plain
-from refutedp.exact.families import Family
+from refutedp.exact.families import DrawFamily
 from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.tracing.copier import Copier, ModuleProxy, Stage, is_library
 from refutedp.tracing.distributions import Distribution
@@ -22,7 +22,7 @@ MOST_PERMUTED = 4
 MOST_TRIALS = 500
 """Up to so many trials a binomial draw is followed."""
 
-Placed = tuple[Any, Any, Family]
+Placed = tuple[Any, Any, DrawFamily]
 """Location, scale and standard form: a draw is location + scale × standard."""
 
 _PLACED: Mapping[str, Callable[..., Placed]] = {
@@ -89,11 +89,11 @@ def _trials(n: Any) -> int:
 class StandardDraws(Handler):
     """A handler of scalars, arrays and choices for who answers the draws of standard form one by one."""
 
-    def standard(self, family: Family) -> Any:
+    def standard(self, family: DrawFamily) -> Any:
         """One draw of standard form."""
         raise NotImplementedError
 
-    def index(self, family: Family) -> int:
+    def index(self, family: DrawFamily) -> int:
         """One draw of few whole numbers, as a plain one."""
         raise NotImplementedError
 
@@ -105,7 +105,8 @@ class StandardDraws(Handler):
         if whole == () and shape is None:
             return self._one(distribution, params)
         columns = [
-            [p] * math.prod(whole) if isinstance(p, DrawnNumber) else [*np.broadcast_to(p, whole).flat] for p in params
+            [p] * math.prod(whole) if isinstance(p, DrawnNumber) else [*np.broadcast_to(p, whole).flat]
+            for p in params
         ]
         rows = list(zip(*columns, strict=True)) if columns else [()] * math.prod(whole)
         return self.array([self._one(distribution, row) for row in rows], whole)
@@ -118,7 +119,7 @@ class StandardDraws(Handler):
         value = value + location
         return value if isinstance(value, DrawnNumber) else self.converted(value, distribution, standard)
 
-    def converted(self, value: Any, distribution: Distribution, standard: Family) -> Any:
+    def converted(self, value: Any, distribution: Distribution, standard: DrawFamily) -> Any:
         """A plain value as the library returns it."""
         if distribution.convert is not None:
             return distribution.convert(value)
@@ -175,11 +176,11 @@ class DrawnNumbers(StandardDraws):
     def __init__(self) -> None:
         self.trail = Trail()
 
-    def standard(self, family: Family) -> Any:
+    def standard(self, family: DrawFamily) -> Any:
         """A number about which nothing is known yet."""
         return DrawnNumber(self.trail, self.trail.draw(family), family.whole)
 
-    def index(self, family: Family) -> int:
+    def index(self, family: DrawFamily) -> int:
         """A path for each value."""
         if family.size > families.MOST_VALUES:
             self.refuse("it chooses among many")
@@ -190,7 +191,7 @@ class DrawnNumbers(StandardDraws):
 class RecalledDraws(StandardDraws):
     """Answers with given values of standard form, and keeps account of whether the run asks for just these."""
 
-    def __init__(self, families: Sequence[Family], values: Sequence[float]) -> None:
+    def __init__(self, families: Sequence[DrawFamily], values: Sequence[float]) -> None:
         self._families, self._values = families, values
         self.asked = 0
         self.astray = False
@@ -200,7 +201,7 @@ class RecalledDraws(StandardDraws):
         """Whether all draws were asked for, in this order, and no others."""
         return not self.astray and self.asked == len(self._values)
 
-    def standard(self, family: Family) -> Any:
+    def standard(self, family: DrawFamily) -> Any:
         """The next value."""
         place, self.asked = self.asked, self.asked + 1
         if place >= len(self._values) or family is not self._families[place]:
@@ -208,7 +209,7 @@ class RecalledDraws(StandardDraws):
             raise CannotEnumerate("the function draws otherwise")
         return int(self._values[place]) if family.whole else float(self._values[place])
 
-    def index(self, family: Family) -> int:
+    def index(self, family: DrawFamily) -> int:
         """The next value."""
         return int(self.standard(family))
 
@@ -227,7 +228,7 @@ def _on_numbers(original: Callable[..., Any], drawn: Callable[..., Any]) -> Call
     return function
 
 
-_MATH = {
+_MATH: dict[str, Callable[..., Any]] = {
     "exp": operator.methodcaller("exp"),
     "expm1": operator.methodcaller("expm1"),
     "log1p": operator.methodcaller("log1p"),
@@ -241,7 +242,11 @@ _MATH = {
     "log10": lambda x: x.log() / math.log(10),
     "pow": lambda x, power: x**power,
 }
-_NUMPY = {"isnan": lambda _: False, "isinf": lambda _: False, "isfinite": lambda _: True}
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "isnan": lambda _: False,
+    "isinf": lambda _: False,
+    "isfinite": lambda _: True,
+}
 _MATH_FUNCTIONS = {getattr(math, name): _on_numbers(getattr(math, name), own) for name, own in _MATH.items()}
 
 
@@ -264,7 +269,7 @@ _FLOAT = _StandInType("float", (float,), {"original": float, "make": staticmetho
 
 
 class EnumeratedStage(Stage):
-    """What an enumerated copy sees: draws are numbers of the current path, and `math`, `int` and `float` know them."""
+    """What an enumerated copy sees: draws are numbers of the path, and `math`, `int` and `float` know them."""
 
     def __init__(self, draws: Handler) -> None:
         super().__init__(draws)
@@ -315,4 +320,3 @@ class EnumeratedCopier(Copier):
         if isinstance(value, types.FunctionType):
             return self.copy_function(value)
         return super().replacement(name, value, used)
-

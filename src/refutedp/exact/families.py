@@ -19,8 +19,8 @@ ERROR = 2e-12
 """Relative error of a distribution function here, at most.
 
 An argument is right to a few units of the last place (2e-16), which exp and erfc multiply by the logarithm of their
-result: at most 745 for a number that is not zero, or 2 × 745 where it is squared. That makes 4e-13; what the functions
-themselves add is smaller.
+result: at most 745 for a number that is not zero, or 2 × 745 where it is squared. That makes 4e-13; what the
+functions themselves add is smaller.
 """
 MOST_VALUES = 64
 """Values of a discrete draw that may be followed one by one."""
@@ -53,7 +53,7 @@ def _up(value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class DrawFamily:
     """One distribution: `cdf(x)` is P(X <= x), `sf(x)` is P(X > x), each right to `ERROR` of its value.
 
     `density` is None where draws are whole numbers. `kinks` are points where the density is not smooth.
@@ -82,11 +82,15 @@ class Family:
     def mass(self, low: float, high: float) -> Bounds:
         """The probability of low <= X <= high.
 
-        >>> family("laplace").mass(15.0, math.inf).low < math.exp(-15) / 2 < family("laplace").mass(15.0, math.inf).high
+        >>> low, high = family("laplace").mass(15.0, math.inf)
+        >>> low < math.exp(-15) / 2 < high
         True
         """
         if self.whole:
-            low, high = math.ceil(low) - 1 if math.isfinite(low) else low, math.floor(high) if high < math.inf else high
+            low, high = (
+                math.ceil(low) - 1 if math.isfinite(low) else low,
+                math.floor(high) if high < math.inf else high,
+            )
         low, high = max(low, self.low - self.whole), min(high, self.high)
         if not low < high:
             return NONE
@@ -101,6 +105,7 @@ class Family:
             return ALL
         return Bounds(max(large - small - ERROR * large, 0.0), min(large - small + ERROR * large, 1.0))
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - families are few, and kept
     def point(self, low: float, high: float) -> float:
         """A value inside the interval that has about half of its probability on either side."""
         low, high = max(low, self.low), min(high, self.high)
@@ -153,7 +158,7 @@ def _exp(x: float) -> float:
 
 _ROOT = math.sqrt(2.0)
 _CONTINUOUS = {
-    "laplace": Family(
+    "laplace": DrawFamily(
         "laplace",
         lambda x: math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2,
         lambda x: math.exp(-x) / 2 if x > 0 else 1 - math.exp(x) / 2,
@@ -162,7 +167,7 @@ _CONTINUOUS = {
         lambda x: math.exp(-abs(x)) / 2,
         (0.0,),
     ),
-    "normal": Family(
+    "normal": DrawFamily(
         "normal",
         lambda x: math.erfc(-x / _ROOT) / 2,
         lambda x: math.erfc(x / _ROOT) / 2,
@@ -170,8 +175,8 @@ _CONTINUOUS = {
         math.inf,
         lambda x: math.exp(-x * x / 2) / math.sqrt(2 * math.pi),
     ),
-    "uniform": Family("uniform", lambda x: x, lambda x: 1 - x, 0.0, 1.0, lambda x: float(0 <= x <= 1), (), 0.5),
-    "exponential": Family(
+    "uniform": DrawFamily("uniform", lambda x: x, lambda x: 1 - x, 0.0, 1.0, lambda x: float(0 <= x <= 1), (), 0.5),
+    "exponential": DrawFamily(
         "exponential",
         lambda x: -math.expm1(-x),
         lambda x: math.exp(-x),
@@ -181,7 +186,7 @@ _CONTINUOUS = {
         (),
         math.log(2),
     ),
-    "gumbel": Family(
+    "gumbel": DrawFamily(
         "gumbel",
         lambda x: math.exp(-_exp(-x)),
         lambda x: -math.expm1(-_exp(-x)),
@@ -189,7 +194,7 @@ _CONTINUOUS = {
         math.inf,
         lambda x: math.exp(-x - _exp(-x)) if x > -700 else 0.0,
     ),
-    "logistic": Family(
+    "logistic": DrawFamily(
         "logistic",
         lambda x: 1 / (1 + _exp(-x)),
         lambda x: 1 / (1 + _exp(x)),
@@ -197,7 +202,7 @@ _CONTINUOUS = {
         math.inf,
         lambda x: 1 / (2 + 2 * math.cosh(x)) if abs(x) < 700 else 0.0,
     ),
-    "cauchy": Family(
+    "cauchy": DrawFamily(
         "cauchy",
         lambda x: math.atan2(1.0, -x) / math.pi,
         lambda x: math.atan2(1.0, x) / math.pi,
@@ -205,7 +210,7 @@ _CONTINUOUS = {
         math.inf,
         lambda x: 1 / (math.pi * (1 + x * x)),
     ),
-    "rayleigh": Family(
+    "rayleigh": DrawFamily(
         "rayleigh",
         lambda x: -math.expm1(-x * x / 2),
         lambda x: math.exp(-x * x / 2),
@@ -218,12 +223,12 @@ _CONTINUOUS = {
 }
 
 
-def family(name: str) -> Family:
+def family(name: str) -> DrawFamily:
     """A continuous distribution of location 0 and scale 1 by its name."""
     return _CONTINUOUS[name]
 
 
-def _from_table(name: str, low: int, chances: tuple[float, ...]) -> Family:
+def _from_table(name: str, low: int, chances: tuple[float, ...]) -> DrawFamily:
     """A distribution of few whole numbers from `low` on, by their probabilities."""
     below = [0.0]
     for chance in chances:
@@ -237,26 +242,26 @@ def _from_table(name: str, low: int, chances: tuple[float, ...]) -> Family:
     def place(x: float) -> int:
         return min(max(math.floor(x) - low + 1, 0), len(chances))
 
-    return Family(
+    return DrawFamily(
         name, lambda x: below[place(x)], lambda x: above[place(x)], low, low + len(chances) - 1, middle=low + middle
     )
 
 
 @lru_cache(maxsize=256)
-def among(chances: tuple[float, ...]) -> Family:
+def among(chances: tuple[float, ...]) -> DrawFamily:
     """The index of one of several things, by their probabilities."""
     total = math.fsum(chances)
     return _from_table("choice", 0, tuple(chance / total for chance in chances))
 
 
 @lru_cache(maxsize=256)
-def equally(count: int) -> Family:
+def equally(count: int) -> DrawFamily:
     """A whole number from 0 to count - 1, each as likely.
 
     >>> equally(10).mass(8, math.inf).low < 0.2 < equally(10).mass(8, math.inf).high
     True
     """
-    return Family(
+    return DrawFamily(
         "integers",
         lambda x: (math.floor(x) + 1) / count,
         lambda x: (count - 1 - math.floor(x)) / count,
@@ -267,7 +272,7 @@ def equally(count: int) -> Family:
 
 
 @lru_cache(maxsize=256)
-def geometric(p: float) -> Family:
+def geometric(p: float) -> DrawFamily:
     """The number of trials up to the first success."""
     step = math.log1p(-p) if p < 1 else -math.inf
 
@@ -278,10 +283,10 @@ def geometric(p: float) -> Family:
         return 0.0 if x < 1 else -math.expm1(math.floor(x) * step)
 
     middle = max(1, math.ceil(-math.log(2) / step))
-    return Family("geometric", cdf, sf, 1, math.inf if p < 1 else 1, middle=middle, parameter=p)
+    return DrawFamily("geometric", cdf, sf, 1, math.inf if p < 1 else 1, middle=middle, parameter=p)
 
 
-def difference(one: Family) -> Family | None:
+def difference(one: DrawFamily) -> DrawFamily | None:
     """The distribution of the difference of two such draws, where it is in the table."""
     if one.name == "exponential":
         return family("laplace")
@@ -289,7 +294,7 @@ def difference(one: Family) -> Family | None:
 
 
 @lru_cache(maxsize=256)
-def _two_sided(p: float) -> Family:
+def _two_sided(p: float) -> DrawFamily:
     """Geometric noise on both sides: P(X = k) = p / (2 - p) (1 - p)^|k|."""
     step, tail = math.log1p(-p), 1 / (2 - p)
 
@@ -305,11 +310,11 @@ def _two_sided(p: float) -> Family:
         k = math.floor(x)
         return beyond(k + 1) if k >= 0 else 1 - beyond(-k)
 
-    return Family("two-sided geometric", cdf, sf, -math.inf, math.inf, parameter=p)
+    return DrawFamily("two-sided geometric", cdf, sf, -math.inf, math.inf, parameter=p)
 
 
 @lru_cache(maxsize=256)
-def binomial(n: int, p: float) -> Family:
+def binomial(n: int, p: float) -> DrawFamily:
     """Successes in n trials."""
     if p in (0.0, 1.0):
         return _from_table("binomial", int(n * p), (1.0,))

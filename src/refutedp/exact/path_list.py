@@ -1,7 +1,8 @@
 """All paths of a mechanism on one input, the likeliest first, each with draws that lead down it.
 
 The mechanism's own function is called on these draws: a path counts as known only if the function asks for the same
-draws and returns what the path says. Paths that were not followed, or not repeated, keep a bound on their probability.
+draws and returns what the path says. Paths that were not followed, or not repeated, keep a bound on their
+probability.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from refutedp.exact.families import Bounds
 from refutedp.exact.relations import probability, solution
 from refutedp.exact.trail import CannotEnumerate, Relation, Trail
 from refutedp.model.mechanism import Mechanism
-from refutedp.model.outputs import NUMERIC, Shape
+from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.tracing.copier import Stage
@@ -33,7 +35,7 @@ CLOSE = 1e-9
 """A float that a path computes differs from that of the function by rounding, up to so much of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OutputPath:
     """One path: what its draws have left, and its output, some of whose leaves are numbers that were drawn.
 
@@ -45,7 +47,15 @@ class OutputPath:
     leaves: tuple[Any, ...]
     values: tuple[float, ...]
     output: Any
-    mass: Bounds
+
+    @cached_property
+    def mass(self) -> Bounds:
+        """Its probability."""
+        return probability(self.trail.draws, self.trail.relations)
+
+    def leaf(self, path: Path) -> Any:
+        """The leaf at a path: a plain value, a number that was drawn, or None where there is none."""
+        return self.leaves[self.shape.paths.index(path)] if path in self.shape.paths else None
 
     def within(self, number: DrawnNumber, low: float, high: float) -> Bounds:
         """The probability of the path with low <= number < high."""
@@ -146,7 +156,6 @@ class Enumerator:
         try:
             output = self._called(self._copy, self._rng, data, arguments)
             shape, leaves = _leaves(output)
-            mass = probability(trail.draws, trail.relations)
             chosen = solution(trail.draws, trail.relations)
         except CannotEnumerate as trouble:
             return str(trouble)
@@ -159,7 +168,7 @@ class Enumerator:
         expected = [leaf.at(chosen) if isinstance(leaf, DrawnNumber) else leaf for leaf in leaves]
         if not recalled.faithful or not _same(heard, shape, expected):
             return "the function itself does not do on these draws what its path says"
-        return OutputPath(trail, shape, tuple(leaves), tuple(values), heard, mass)
+        return OutputPath(trail, shape, tuple(leaves), tuple(values), heard)
 
     def replayed(self, draws: RecalledDraws, data: Any, arguments: Mapping[str, Any]) -> Any:
         """The output of the function itself on given draws; of a plain copy, where it draws from modules."""

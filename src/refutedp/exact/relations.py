@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from refutedp.exact.columns_of_families import Floats, densities, masses
 from refutedp.exact.families import ALL, Bounds, last_where
-from refutedp.exact.trail import CannotEnumerate, Draw, Interval, Relation
+from refutedp.exact.trail import Atom, CannotEnumerate, Draw, Relation, Span
 
 DEEPEST = 3
 """Draws that hang on each other below a root."""
@@ -25,6 +26,8 @@ NODES = (10, 14)
 """Nodes of the two Gauss rules on each panel; the difference of their results bounds the error."""
 WIDTH = 2.0
 """Panels are at most so wide, in scales of the draw: there 14 nodes are right to the last digits."""
+SLACK = 1e-12
+"""A sum that is compared may be rounded by so much, which is less than what `ACCURACY` allows for."""
 ACCURACY = 1e-11
 """Relative error that rounding adds, at most: sums of some thousand numbers, each right to 1e-13."""
 
@@ -39,10 +42,7 @@ def probability(draws: Sequence[Draw], relations: Sequence[Relation]) -> Bounds:
     for root, tree in forest.trees:
         if whole.high == 0:
             break
-        if tree is None:
-            whole = Bounds(0.0, whole.high)
-        else:
-            whole = whole * forest.integral(root)
+        whole = Bounds(0.0, whole.high) if tree is None else whole * forest.integral(root)
     return Bounds(whole.low, min(whole.high, 1.0))
 
 
@@ -58,7 +58,7 @@ def solution(draws: Sequence[Draw], relations: Sequence[Relation]) -> list[float
 
 
 def _untouched(draw: Draw) -> bool:
-    return len(draw.left) == 1 and draw.left[0] == Interval(draw.family.low, draw.family.high)
+    return len(draw.left) == 1 and draw.left[0] == Span(draw.family.low, draw.family.high)
 
 
 class Forest:
@@ -69,6 +69,10 @@ class Forest:
         self.edges: dict[int, dict[int, list[Relation]]] = {}
         self.trees: list[tuple[int, set[int] | None]] = []
         several = False
+        self._functions = any(
+            one.sum.slack > SLACK or any(atom.function is not None for atom, _ in one.sum.terms) for one in relations
+        )
+        """Whether functions of draws are compared, or sums that rounding moves: these are not integrated."""
         for one in relations:
             numbers = [atom.draw for atom, _ in one.sum.terms]
             for number in numbers:
@@ -115,7 +119,7 @@ class Forest:
 
     def integral(self, root: int) -> Bounds:
         """The probability that all draws of a tree are in what is left of them, and all its relations hold."""
-        if any(atom.function is not None for edges in self.edges.values() for one in edges.values() for r in one for atom, _ in r.sum.terms):
+        if self._functions:
             return Bounds(0.0, 1.0)
         rough, better = (self._integral(root, nodes) for nodes in NODES)
         cut_off = math.fsum(_tails_of(self._draws[number]) for number in self.edges)
@@ -172,7 +176,8 @@ class Forest:
             x, weights = _spread(one.ravel(), np.maximum(one, other).ravel(), nodes)
             part = (self._densities(number, parent, x, nodes) * weights).sum(axis=1).reshape(end.shape)
             inside: Floats = np.where((place < len(parts)), part, 0.0)
-            return inside + (above[place + 1] if right else below[place])
+            whole: Floats = inside + (above[place + 1] if right else below[place])
+            return whole
 
         def between(start: Floats, end: Floats) -> Floats:
             to_the_right = bool(np.all(end >= edges[-1]))
@@ -221,7 +226,7 @@ class Forest:
                 break
             if atom.function is not None:
                 wanted = end
-                end = last_where(lambda x, a=atom, w=wanted: a.at(x) <= w, *left.ends, atom.increases)
+                end = last_where(partial(_reaches, atom, wanted), *left.ends, atom.increases)
                 upwards = upwards == atom.increases
             left = left.cut(end, 0.0)[upwards == one.above]
         return left
@@ -253,6 +258,10 @@ class Forest:
             ends = [start, *sorted(point for point in points if start < point < end), end]
             pieces += [(one, other, tails * (one == start)) for one, other in pairwise(ends)]
         return pieces
+
+
+def _reaches(atom: Atom, wanted: float, x: float) -> bool:
+    return atom.at(x) <= wanted
 
 
 def _reach(draw: Draw, sign: float) -> float:

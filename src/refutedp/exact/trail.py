@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from refutedp.exact.families import ALL, MOST_VALUES, NONE, Bounds, Family, difference, last_where
+from refutedp.exact.families import ALL, MOST_VALUES, NONE, Bounds, DrawFamily, difference, last_where
 
 Function: TypeAlias = Callable[[float], float]
 MOST_STEPS = 500
@@ -23,7 +23,7 @@ class CannotEnumerate(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Span:
     """The draws between two ends, each right to its slack: what rounding may have moved it by."""
 
     low: float
@@ -31,15 +31,15 @@ class Interval:
     low_slack: float = 0.0
     high_slack: float = 0.0
 
-    def cut(self, end: float, slack: float) -> tuple[Interval | None, Interval | None]:
+    def cut(self, end: float, slack: float) -> tuple[Span | None, Span | None]:
         """The parts up to the end and beyond it."""
         if end >= self.high:
             return self, None
         if end < self.low:
             return None, self
-        return Interval(self.low, end, self.low_slack, slack), Interval(end, self.high, slack, self.high_slack)
+        return Span(self.low, end, self.low_slack, slack), Span(end, self.high, slack, self.high_slack)
 
-    def mass(self, family: Family) -> Bounds:
+    def mass(self, family: DrawFamily) -> Bounds:
         """Its probability."""
         if not self.low_slack and not self.high_slack:
             return family.mass(self.low, self.high)
@@ -52,8 +52,8 @@ class Interval:
 class Draw:
     """One draw in standard form, and which values are left on this path."""
 
-    family: Family
-    left: tuple[Interval, ...]
+    family: DrawFamily
+    left: tuple[Span, ...]
 
     def mass(self) -> Bounds:
         """The probability of what is left."""
@@ -66,24 +66,21 @@ class Draw:
 
     def cut(self, end: float, slack: float) -> tuple[Draw, Draw]:
         """The draw up to the end, and beyond it."""
-        sides: tuple[list[Interval], list[Interval]] = ([], [])
+        sides: tuple[list[Span], list[Span]] = ([], [])
         for one in self.left:
-            if self.family.whole:
-                # Of whole numbers, those beyond an end begin with the next one.
-                parts = self._cut_whole(one, end)
-            else:
-                parts = one.cut(end, slack)
+            # Of whole numbers, those beyond an end begin with the next one.
+            parts = self._cut_whole(one, end) if self.family.whole else one.cut(end, slack)
             for side, part in zip(sides, parts, strict=True):
                 if part is not None:
                     side.append(part)
         return Draw(self.family, tuple(sides[0])), Draw(self.family, tuple(sides[1]))
 
-    def _cut_whole(self, one: Interval, end: float) -> tuple[Interval | None, Interval | None]:
+    def _cut_whole(self, one: Span, end: float) -> tuple[Span | None, Span | None]:
         if end >= one.high:
             return one, None
         if end < one.low:
             return None, one
-        return Interval(one.low, math.floor(end)), Interval(math.floor(end) + 1, one.high)
+        return Span(one.low, math.floor(end)), Span(math.floor(end) + 1, one.high)
 
     def joined(self, other: Draw) -> Draw:
         """What is left here or there."""
@@ -152,22 +149,22 @@ class Trail:
         if self.steps > MOST_STEPS:
             raise CannotEnumerate(f"a path has more than {MOST_STEPS} draws and decisions")
 
-    def draw(self, family: Family) -> Linear:
+    def draw(self, family: DrawFamily) -> Linear:
         """A new draw."""
         self.tick()
-        self.draws.append(Draw(family, (Interval(family.low, family.high),)))
+        self.draws.append(Draw(family, (Span(family.low, family.high),)))
         atom = Atom(len(self.draws) - 1)
         return Linear(((atom, 1.0),))
 
     def merged(self, linear: Linear) -> Linear:
-        """The sum with the difference of two geometric or exponential draws as one draw, whose distribution is known."""
+        """The sum, with the difference of two geometric or exponential draws as one draw of known distribution."""
         (one, other) = linear.terms if len(linear.terms) == 2 else (None, None)
         if one is None or other is None or one[0].function or other[0].function or one[1] != -other[1]:
             return linear
         up, down = (one[0], other[0]) if one[1] > 0 else (other[0], one[0])
         first, second = self.draws[up.draw], self.draws[down.draw]
         family = difference(first.family) if first.family is second.family else None
-        whole = all(draw.left == (Interval(draw.family.low, draw.family.high),) for draw in (first, second))
+        whole = all(draw.left == (Span(draw.family.low, draw.family.high),) for draw in (first, second))
         if family is None or not whole:
             return linear
         sum_of_one = self.draw(family)
@@ -208,8 +205,7 @@ class Trail:
         return first
 
     def _at_most_one(self, linear: Linear, end: float) -> bool:
-        ((atom, times),) = linear.terms
-        draw = self.draws[atom.draw]
+        ((atom, _),) = linear.terms
         below, beyond = self.split(linear, end)
         if not below.left or not beyond.left:
             return bool(below.left)
@@ -218,7 +214,7 @@ class Trail:
         return first
 
     def split(self, linear: Linear, end: float, left: Draw | None = None) -> tuple[Draw, Draw]:
-        """The draw of a sum of one atom, or what is left of it, where that is at most `end`, and where it is larger."""
+        """The draw of a sum of one atom, or its part `left`, where the sum is at most `end`, and where it is not."""
         ((atom, times),) = linear.terms
         self.require_free(atom.draw)
         draw = self.draws[atom.draw] if left is None else left
@@ -271,7 +267,7 @@ class Trail:
         if not draw.family.whole or high - low >= MOST_VALUES:
             raise CannotEnumerate("a plain number is wanted of a draw with many values")
         values = [k for one in draw.left for k in range(int(one.low), int(one.high) + 1)]
-        parts = [Draw(draw.family, (Interval(k, k),)) for k in values]
+        parts = [Draw(draw.family, (Span(k, k),)) for k in values]
         return values[self.one_of(parts, number)]
 
     def range(self, linear: Linear) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from refutedp.detector.result import Point, Result, Sweep, Verdict
 from refutedp.events.predicates import Event
 from refutedp.model.claims import Tangent, claim_from_dict
 from refutedp.model.errors import RefuteDPError, UsageError
-from refutedp.model.records import Candidate, Counts, Estimates, Evidence, Examination, Pair
+from refutedp.model.records import Candidate, Counts, Estimates, Evidence, ExactEvidence, Examination, Pair
 from refutedp.model.settings import Settings
 
 Part = TypeVar("Part", bound=msgspec.Struct)
@@ -233,6 +233,23 @@ def _(saved: layout.SavedCandidate) -> Candidate:
         confirmation=named(saved.confirmation, saved.share_d1),
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
     )
+
+
+@_saved.register
+def _(exact: ExactEvidence) -> layout.SavedExact:
+    words = exact.event.words()
+    event, plain = event_to_builtins(exact.event), {name: getattr(exact, name) for name in _PLAIN_PARTS}
+    return layout.SavedExact(pair=_saved(exact.pair), event=event, event_in_words=words, **plain)
+
+
+@_loaded.register
+def _(saved: layout.SavedExact) -> ExactEvidence:
+    plain = {name: getattr(saved, name) for name in _PLAIN_PARTS}
+    return ExactEvidence(pair=_loaded(saved.pair), event=event_from_builtins(saved.event), **plain)
+
+
+_PLAIN_PARTS = ("low", "high", "paths", "missing", "witnesses", "calls")
+"""Parts of exact evidence that are the same in a file."""
 
 
 @_saved.register
