@@ -99,7 +99,7 @@ def enumerate_pairs(
             found.append((breach, pair.swapped() if breach.swapped else pair, one, other))
     calls = enumerator.calls
     ordinary = [one for one in found if not one[1].outside] or found
-    for breach, pair, one, other in sorted(ordinary, key=lambda one: -one[0].excess)[:1]:
+    for breach, pair, one, other in sorted(ordinary, key=lambda one: -one[0].score)[:1]:
         plain = _plain_calls(mechanism, pair, (one, other), breach.event, settings)
         calls += 2 * _calls(settings)
         if plain:

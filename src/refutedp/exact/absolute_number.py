@@ -31,7 +31,7 @@ class AbsoluteNumber(Traced):
         if end < 0:
             return False
         ends = sorted(
-            (bound, upwards) for _, bound, upwards in (self.inner.bound(-end, True), self.inner.bound(end, False))
+            (bound, upwards) for _, bound, upwards, _ in (self.inner.bound(-end, True), self.inner.bound(end, False))
         )
         return self.inner.trail.inside(self.inner.linear, ends[0][0], ends[1][0])
 

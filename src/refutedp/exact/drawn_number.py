@@ -136,7 +136,11 @@ class DrawnNumber(Traced):
         number = plain(other)
         if number is None or number == 0:
             return self._give_up("it divides by a draw")
-        return self.then(lambda t: t // number, number > 0, self.whole and isinstance(number, int))
+        return self.then(
+            lambda t: t // number if math.isfinite(t) else t / number,
+            number > 0,
+            self.whole and isinstance(number, int),
+        )
 
     def __mod__(self, other: Any) -> Any:
         number = plain(other)
@@ -196,13 +200,13 @@ class DrawnNumber(Traced):
         """As `math.log`, of what is positive."""
         if not self > 0:
             raise ValueError("math domain error")
-        return self.then(math.log, True, False)
+        return self.then(lambda t: math.log(t) if t > 0 else -math.inf, True, False)
 
     def log1p(self) -> Any:
         """As `math.log1p`."""
         if not self > -1:
             raise ValueError("math domain error")
-        return self.then(math.log1p, True, False)
+        return self.then(lambda t: math.log1p(t) if t > -1 else -math.inf, True, False)
 
     def sqrt(self) -> Any:
         """As `math.sqrt`."""
@@ -289,18 +293,22 @@ class DrawnNumber(Traced):
 
     def at_most(self, end: float, strict: bool = False) -> bool:
         """Whether it is at most, or below, a number."""
-        linear, bound, upwards = self.bound(end, strict)
-        return self.trail.at_most(linear, bound) == upwards
+        linear, bound, upwards, open_end = self.bound(end, strict)
+        return self.trail.at_most(linear, bound, open_end) == upwards
 
-    def bound(self, end: float, strict: bool) -> tuple[Linear, float, bool]:
-        """The linear part, and the number up to which (or beyond which) the whole is at most, or below, `end`."""
+    def bound(self, end: float, strict: bool) -> tuple[Linear, float, bool, bool]:
+        """The linear part, and the number up to which (or beyond which) the whole is at most, or below, `end`.
+
+        And whether that number itself is left out.
+        """
         linear = self.linear
         if self.function is None:
-            below = strict and self.whole_linear
-            return linear, (end - 0.5 if below else end), True
+            return linear, end, True, strict
         function, low_high = self.function, self.trail.range(linear)
+        if any(math.isnan(function(edge)) for edge in low_high):
+            self._give_up("a function of a draw has no value")
         test = (lambda t: function(t) < end) if strict else (lambda t: function(t) <= end)
-        return linear, last_where(test, *low_high, self.increases), self.increases
+        return linear, last_where(test, *low_high, self.increases), self.increases, False
 
     @property
     def whole_linear(self) -> bool:

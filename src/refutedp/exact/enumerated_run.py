@@ -11,12 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from refutedp.exact import families
+from refutedp.exact.absolute_number import AbsoluteNumber
 from refutedp.exact.drawn_number import DrawnNumber, plain
 from refutedp.exact.families import DrawFamily
 from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.tracing.copier import Copier, ModuleProxy, Stage, is_library
 from refutedp.tracing.distributions import Distribution
-from refutedp.tracing.rng_proxy import Handler, normal_size
+from refutedp.tracing.rng_proxy import Handler, Traced, normal_size
 
 MOST_PERMUTED = 4
 MOST_TRIALS = 500
@@ -222,8 +223,10 @@ class RecalledDraws(StandardDraws):
 def _on_numbers(original: Callable[..., Any], drawn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that treats drawn numbers in its own way."""
 
-    def function(value: Any, *more: Any, **named: Any) -> Any:
-        return drawn(value, *more, **named) if isinstance(value, DrawnNumber) else original(value, *more, **named)
+    def function(*values: Any, **named: Any) -> Any:
+        if not any(isinstance(value, Traced) for value in values):
+            return original(*values, **named)
+        return drawn(*(value.cased() if isinstance(value, AbsoluteNumber) else value for value in values), **named)
 
     return function
 
@@ -240,6 +243,7 @@ _MATH: dict[str, Callable[..., Any]] = {
     "log": lambda x, *base: x.log() / math.log(base[0]) if base else x.log(),
     "log2": lambda x: x.log() / math.log(2),
     "log10": lambda x: x.log() / math.log(10),
+    "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x),
     "pow": lambda x, power: x**power,
 }
 _NUMPY: dict[str, Callable[..., Any]] = {
@@ -254,12 +258,14 @@ class _StandInType(type):
     """The type of a class that stands for its `original` in isinstance, and makes what `make` does."""
 
     def __instancecheck__(cls, instance: object) -> bool:
+        if isinstance(instance, AbsoluteNumber):
+            instance = instance.inner
         if isinstance(instance, DrawnNumber):
             return instance.whole == (vars(cls)["original"] is int)
         return isinstance(instance, vars(cls)["original"])
 
     def __call__(cls, *values: Any, **named: Any) -> Any:
-        if values and isinstance(values[0], DrawnNumber):
+        if values and isinstance(values[0], Traced):
             return vars(cls)["make"](values[0])
         return vars(cls)["original"](*values, **named)
 

@@ -67,6 +67,7 @@ class DrawFamily:
     density: Tail | None = None
     kinks: tuple[float, ...] = ()
     middle: float = 0.0
+    mode: float = 0.0
     parameter: float = 0.0
 
     @property
@@ -103,7 +104,12 @@ class DrawFamily:
             large, small = 1.0, outside
         if large == 1.0 and small == 0.0:
             return ALL
-        return Bounds(max(large - small - ERROR * large, 0.0), min(large - small + ERROR * large, 1.0))
+        most = min(large - small + ERROR * large, 1.0)
+        if self.density is not None and most > 1e3 * (high - low):
+            # The difference of nearly equal numbers says little: no density is larger than that nearest to the mode.
+            nearest = min(max(self.mode, low), high)
+            most = min(most, (high - low) * self.density(nearest) * (1 + 1e-9))
+        return Bounds(max(large - small - ERROR * large, 0.0), most)
 
     @lru_cache(maxsize=1024)  # noqa: B019 - families are few, and kept
     def point(self, low: float, high: float) -> float:
@@ -219,6 +225,7 @@ _CONTINUOUS = {
         lambda x: x * math.exp(-x * x / 2) if x >= 0 else 0.0,
         (),
         1.2,
+        1.0,
     ),
 }
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from refutedp.exact.absolute_number import AbsoluteNumber
 from refutedp.exact.drawn_number import DrawnNumber
 from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, RecalledDraws
 from refutedp.exact.families import Bounds
@@ -65,10 +66,10 @@ class OutputPath:
         for end, beyond in ((low, True), (high, False)):
             if math.isinf(end):
                 continue
-            linear, bound, upwards = number.bound(end, True)
+            linear, bound, upwards, strict = number.bound(end, True)
             if len(linear.terms) == 1:
                 place = linear.terms[0][0].draw
-                parts = self.trail.split(linear, bound, draws[place])
+                parts = self.trail.split(linear, bound, draws[place], strict)
                 draws[place] = parts[beyond == upwards]
             else:
                 relations.append(Relation(linear, bound, beyond == upwards))
@@ -79,8 +80,8 @@ class OutputPath:
         left = self.trail.draws[place]
         for end, beyond in ((low, True), (high, False)):
             if not math.isinf(end):
-                linear, bound, upwards = number.bound(end, True)
-                left = self.trail.split(linear, bound, left)[beyond == upwards]
+                linear, bound, upwards, strict = number.bound(end, True)
+                left = self.trail.split(linear, bound, left, strict)[beyond == upwards]
         draws = [*self.trail.draws]
         draws[place] = left
         return probability(draws, [])
@@ -204,6 +205,7 @@ def _leaves(output: Any) -> tuple[Shape, list[Any]]:
     drawn: list[DrawnNumber] = []
     shape, leaves = shape_of(_marked(output, drawn))
     marks = {_MARK + 1024 * k: number for k, number in enumerate(drawn)}
+    leaves = [leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves]
     found = [marks.get(float(leaf), leaf) if type(leaf) in (int, float) else leaf for leaf in leaves]
     if sum(isinstance(leaf, DrawnNumber) for leaf in found) != len(drawn):
         raise CannotEnumerate("an output has drawn numbers in a container that is not followed")
@@ -211,6 +213,8 @@ def _leaves(output: Any) -> tuple[Shape, list[Any]]:
 
 
 def _marked(value: Any, drawn: list[DrawnNumber]) -> Any:
+    if isinstance(value, AbsoluteNumber):
+        value = value.cased()
     if isinstance(value, DrawnNumber):
         drawn.append(value)
         mark = _MARK + 1024 * (len(drawn) - 1)
@@ -234,6 +238,6 @@ def _same(heard: Any, shape: Shape, expected: Sequence[Any]) -> bool:
         if kind in NUMERIC and one != other and not (one != one and other != other):
             if kind == "int" or not abs(one - other) <= CLOSE * (1 + abs(other)):
                 return False
-        elif kind not in NUMERIC and (one != other or type(one) is not type(other)):
+        elif kind not in NUMERIC and one != other:
             return False
     return True

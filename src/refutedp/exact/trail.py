@@ -184,36 +184,38 @@ class Trail:
                 whole = whole * draw.mass()
         return whole
 
-    def at_most(self, linear: Linear, end: float) -> bool:
-        """Whether the sum is at most `end`: on this path it is, or it is not."""
+    def at_most(self, linear: Linear, end: float, strict: bool = False) -> bool:
+        """Whether the sum is at most `end`, or below it: on this path it is, or it is not."""
         low, high = self.range(linear)
-        if high <= end:
+        if high < end:
             return True
         if low > end:
             return False
         if len(linear.terms) == 1:
-            return self._at_most_one(linear, end)
+            return self._at_most_one(linear, end, strict)
         draws = {atom.draw for atom, _ in linear.terms}
         for number in draws:
             if self.draws[number].family.whole:
                 fixed = self.value_of(number)
-                return self.at_most(_with_value(linear, number, fixed), end)
+                return self.at_most(_with_value(linear, number, fixed), end, strict)
         if len(draws) < len(linear.terms):
             raise CannotEnumerate("a comparison mixes functions of one draw")
         first = self._decide((0.5, 0.5)) == 0
         self.relations.append(Relation(linear, end, not first))
         return first
 
-    def _at_most_one(self, linear: Linear, end: float) -> bool:
+    def _at_most_one(self, linear: Linear, end: float, strict: bool) -> bool:
         ((atom, _),) = linear.terms
-        below, beyond = self.split(linear, end)
-        if not below.left or not beyond.left:
-            return bool(below.left)
-        first = self._decide((below.mass().high, beyond.mass().high)) == 0
+        below, beyond = self.split(linear, end, strict=strict)
+        weights = below.mass().high, beyond.mass().high
+        if not all(weights):
+            # On real numbers a single value has no probability.
+            return weights[0] > 0
+        first = self._decide(weights) == 0
         self.draws[atom.draw] = below if first else beyond
         return first
 
-    def split(self, linear: Linear, end: float, left: Draw | None = None) -> tuple[Draw, Draw]:
+    def split(self, linear: Linear, end: float, left: Draw | None = None, strict: bool = False) -> tuple[Draw, Draw]:
         """The draw of a sum of one atom, or its part `left`, where the sum is at most `end`, and where it is not."""
         ((atom, times),) = linear.terms
         self.require_free(atom.draw)
@@ -228,16 +230,16 @@ class Trail:
         if draw.family.whole and atom.function is None:
             # Whole numbers are exact, and an end that is one belongs to the lower part.
             value, slack = _near_whole(value, slack), 0.0
-            if not upwards and value == math.floor(value):
+            if upwards == strict and value == math.floor(value):
                 value -= 1
         elif atom.function is not None:
             low, high = draw.ends
             least = value
+            if math.isnan(_at(atom, low)) or math.isnan(_at(atom, high)):
+                raise CannotEnumerate("a function of a draw has no value")
             test = (lambda x: _at(atom, x) <= least) if upwards else (lambda x: _at(atom, x) < least)
             value, slack = last_where(test, low, high, atom.increases), 0.0
             upwards = upwards == atom.increases
-            if math.isnan(value):
-                raise CannotEnumerate("a function of a draw has no value")
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
 
@@ -276,6 +278,8 @@ class Trail:
         for atom, times in linear.terms:
             ends = [_at(atom, end) for end in self.draws[atom.draw].ends]
             ends = sorted(times * end for end in ends)
+            if any(map(math.isnan, ends)):
+                raise CannotEnumerate("a function of a draw has no value")
             low, high = low + ends[0], high + ends[1]
         return low, high
 
