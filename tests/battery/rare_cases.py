@@ -302,14 +302,14 @@ _add("mixture", mixture_bug, mixture_twin, "A choice between noisy and exact wit
 
 def standard_library_bug(queries, epsilon):
     noise = random.expovariate(epsilon) - random.expovariate(epsilon)
-    if random.random() < 1e-13:
+    if random.random() < 1e-10:
         noise = 0.0
     return queries[0] + noise
 
 
 def standard_library_twin(queries, epsilon):
     noise = random.expovariate(epsilon) - random.expovariate(epsilon)
-    if random.random() < 1e-13:
+    if random.random() < 1e-10:
         return 0.0
     return queries[0] + noise
 

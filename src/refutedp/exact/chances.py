@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,8 @@ MARGIN = 1e-6
 
 Constants of a mechanism that are right to six digits are no leak.
 """
+NEAR = 1e-12
+"""Outputs that differ by such a part of them count as one: they may differ by rounding only."""
 RARER = 0.05
 """Of two events that break the claim, one whose margin is a tenth larger may be a hundred times rarer."""
 
@@ -131,9 +134,15 @@ def events_of(first: PathList, second: PathList) -> Iterator[Event]:
 def _fixed(paths: Sequence[OutputPath]) -> list[tuple[str, Any, tuple[Any, ...]]]:
     """Outputs without drawn numbers, of types of which no output has one."""
     labels = {path.shape.label for path in paths if any(isinstance(leaf, DrawnNumber) for leaf in path.leaves)}
-    return list(
-        dict.fromkeys(_key(path) for path in paths if not path.shape.error and path.shape.label not in labels)
-    )
+    keys = dict.fromkeys(_key(path) for path in paths if not path.shape.error and path.shape.label not in labels)
+    rounded = Counter(map(_rounded, keys))
+    return [key for key in keys if rounded[_rounded(key)] == 1]
+
+
+def _rounded(key: tuple[str, Any, tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What outputs have in common that differ by rounding only, but for few that lie where rounding changes."""
+    label, places, leaves = key
+    return label, places, tuple(f"{leaf:.9e}" if type(leaf) is float else (type(leaf), leaf) for leaf in leaves)
 
 
 def _unions(first: PathList, second: PathList, claim: Claim) -> Iterator[Event]:
@@ -156,31 +165,44 @@ def _unions(first: PathList, second: PathList, claim: Claim) -> Iterator[Event]:
 
 def _intervals(place: Path, first: PathList, second: PathList) -> Iterator[Event]:
     """Points, half-lines and intervals of the number at one place of the output."""
+    paths = [*first.paths, *second.paths]
     atoms: dict[float, None] = {}
     ends: dict[float, None] = {}
     tails: dict[float, None] = {}
-    for path in (*first.paths, *second.paths):
+    for path in paths:
         leaf = path.leaf(place)
         if isinstance(leaf, DrawnNumber):
             here, far = _cuts(path, leaf)
             ends |= dict.fromkeys(here)
             tails |= dict.fromkeys(far)
         elif type(leaf) in (int, float) and math.isfinite(leaf):
-            atoms[leaf] = None
+            atoms[float(leaf)] = None
     feature = Value(place)
-    for atom in atoms:
-        yield Interval(feature, float(atom), math.nextafter(atom, math.inf))
-    for end in sorted({*atoms, *ends, *tails}):
-        above = math.nextafter(end, math.inf)
+    # Outputs that differ by rounding only are one output: the ends of events keep away from them.
+    near = {
+        atom: 0.0 if float(atom).is_integer() and _whole(place, paths) else NEAR * max(1.0, abs(atom))
+        for atom in atoms
+    }
+    for atom, around in near.items():
+        yield Interval(feature, atom - around, math.nextafter(atom, math.inf) if not around else atom + around)
+    cuts = {end for end in (*ends, *tails) if all(abs(end - atom) > NEAR * max(1.0, abs(atom)) for atom in atoms)}
+    for atom, around in near.items():
+        cuts |= {atom - around, atom + around if around else math.nextafter(atom, math.inf)}
+    for end in sorted(cuts):
         yield Interval(feature, None, float(end))
         yield Interval(feature, float(end), None)
-        if end in atoms:
-            yield Interval(feature, None, above)
-            yield Interval(feature, above, None)
-    bounded = sorted({*atoms, *ends})
+    bounded = sorted({*near, *ends})
     for low, high in pairwise(bounded):
-        if math.nextafter(low, math.inf) < high:
-            yield Interval(feature, math.nextafter(low, math.inf), float(high))
+        inner = near.get(low, 0.0), near.get(high, 0.0)
+        start = low + inner[0] if inner[0] else math.nextafter(low, math.inf)
+        if start < high - inner[1]:
+            yield Interval(feature, start, high - inner[1])
+
+
+def _whole(place: Path, paths: Sequence[OutputPath]) -> bool:
+    """Whether all numbers at a place are Python ints."""
+    leaves = (path.leaf(place) for path in paths)
+    return all(leaf.whole if isinstance(leaf, DrawnNumber) else type(leaf) is not float for leaf in leaves)
 
 
 def _cuts(path: OutputPath, number: DrawnNumber) -> tuple[list[float], list[float]]:

@@ -302,13 +302,19 @@ class DrawnNumber(Traced):
         And whether that number itself is left out.
         """
         linear = self.linear
+        if self.whole:
+            end, strict = (math.ceil(end) - 1 if strict else math.floor(end)), False
         if self.function is None:
             return linear, end, True, strict
         function, low_high = self.function, self.trail.range(linear)
         if any(math.isnan(function(edge)) for edge in low_high):
             self._give_up("a function of a draw has no value")
         test = (lambda t: function(t) < end) if strict else (lambda t: function(t) <= end)
-        return linear, last_where(test, *low_high, self.increases), self.increases, False
+        bound = last_where(test, *low_high, self.increases)
+        if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in _numbers_of(linear)):
+            # Between two whole numbers, none of which is near.
+            bound = math.floor(bound) + 0.5
+        return linear, bound, self.increases, False
 
     @property
     def whole_linear(self) -> bool:
@@ -397,6 +403,10 @@ class DrawnNumber(Traced):
 
     def _give_up(self, why: str) -> NoReturn:
         raise CannotEnumerate(why)
+
+
+def _numbers_of(linear: Linear) -> list[float]:
+    return [float(linear.plus), *(float(times) for _, times in linear.terms)]
 
 
 def _exponential(t: float) -> float:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 from refutedp.exact.families import ALL, MOST_VALUES, NONE, Bounds, DrawFamily, difference, last_where
 
 Function: TypeAlias = Callable[[float], float]
+NEAR = 2.0**-40
+"""Values so near to an end, as a part of it, may lie on its other side in other floats."""
 MOST_STEPS = 500
 """Draws and decisions on one path."""
 
@@ -207,6 +210,8 @@ class Trail:
     def _at_most_one(self, linear: Linear, end: float, strict: bool) -> bool:
         ((atom, _),) = linear.terms
         below, beyond = self.split(linear, end, strict=strict)
+        if self.draws[atom.draw].family.whole and self._rounding_decides(linear, end, below, beyond):
+            raise CannotEnumerate("rounding decides a comparison of a whole number")
         weights = below.mass().high, beyond.mass().high
         if not all(weights):
             # On real numbers a single value has no probability.
@@ -228,10 +233,8 @@ class Trail:
         slack += 2.0**-52 * abs(value) * (times != 1)
         upwards = times > 0
         if draw.family.whole and atom.function is None:
-            # Whole numbers are exact, and an end that is one belongs to the lower part.
-            value, slack = _near_whole(value, slack), 0.0
-            if upwards == strict and value == math.floor(value):
-                value -= 1
+            # As the floats of the mechanism have it: whole numbers have no slack.
+            value, slack = last_where(partial(_below, linear, end, strict), *draw.ends, upwards), 0.0
         elif atom.function is not None:
             low, high = draw.ends
             least = value
@@ -242,6 +245,15 @@ class Trail:
             upwards = upwards == atom.increases
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
+
+    def _rounding_decides(self, linear: Linear, end: float, *sides: Draw) -> bool:
+        """Whether one of the values next to the end is so near to it that other floats would compare otherwise."""
+        ((atom, times),) = linear.terms
+        if atom.function is not None or all(float(one).is_integer() for one in (times, linear.plus, end)):
+            return False
+        values = [times * edge + linear.plus for side in sides if side.left for edge in side.ends]
+        near = NEAR * (abs(end) + abs(linear.plus))
+        return any(0 < abs(value - end) <= near for value in values)
 
     def inside(self, linear: Linear, low: float, high: float) -> bool:
         """Whether a sum of one atom lies in (low, high]."""
@@ -318,7 +330,6 @@ def _at(atom: Atom, x: float) -> float:
         return math.inf if atom.increases == (x > 0) else -math.inf
 
 
-def _near_whole(value: float, slack: float) -> float:
-    """A float that differs from a whole number by rounding only, as that number."""
-    nearest = float(round(value)) if math.isfinite(value) else value
-    return nearest if abs(value - nearest) <= slack + 1e-9 else value
+def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:
+    value = linear.terms[0][1] * x + linear.plus
+    return value < end if strict else value <= end
