@@ -54,7 +54,7 @@ def part(event: Event, path: OutputPath) -> Bounds:
             number = type(leaf) in (int, float)
             return path.mass if number and start <= leaf < end else NONE
         case Equals(of=Type(), value=label):
-            return path.mass if path.shape.label == label else NONE
+            return path.mass if path.shape.error and f"raises {path.shape.label}" == label else NONE
         case Exactly(label=label, leaves=leaves, paths=places):
             return path.mass if _key(path) == (label, places, leaves) else NONE
         case Among(of=Value(path=place), values=values):
@@ -118,7 +118,7 @@ def events_of(first: PathList, second: PathList) -> Iterator[Event]:
     paths = [*first.paths, *second.paths]
     errors = dict.fromkeys(path.shape.label for path in paths if path.shape.error)
     for label in errors:
-        yield Equals(Type(), label)
+        yield Equals(Type(), f"raises {label}")
     drawn = dict.fromkeys(
         (path.shape.label, place)
         for path in paths
