@@ -20,7 +20,7 @@ from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.tests.ratio import log_binomial_upper
 from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.mechanism import Mechanism
-from refutedp.model.records import ExactEvidence, Pair, PathWitness, count_hits
+from refutedp.model.records import ExactEvidence, ExactLoss, Pair, PathWitness, count_hits
 from refutedp.model.settings import EXACT_STREAM, Settings, child
 from refutedp.sampling.encode import encode
 from refutedp.sampling.sampler import run_plain
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from refutedp.exact.chances import Breach
     from refutedp.exact.path_list import Enumerator, PathList
 
-STEPS = 8_000
+STEPS = 5_000
 """Draws, decisions and looks at events that all pairs may take: about a quarter of a second."""
-PART_OF_STEPS = 4
+STEPS_OF_INTEGRAL = 150
+"""What the integral over a path on which draws are compared counts for."""
+PART_OF_STEPS = 3
 """One input may take a part of these."""
 CALLS = 1_000
 """Plain calls a side that must not contradict the enumerated probabilities."""
@@ -39,19 +41,55 @@ COMMON = 0.01
 """An event that is not rarer than this, nor its complement, is compared with plain calls."""
 LEVEL = math.log(1e-6)
 """log of the probability with which right probabilities are called wrong."""
+CONTRADICTED = (
+    "Enumerated paths of this function were wrong: plain calls contradict them, so they are no evidence. Please "
+    "report the function: this is a bug in RefuteDP, not in it."
+)
 SHOWN = 3
 """Witnesses that are kept: paths in the event on d1, the likeliest first."""
 
 
 def look_exactly(result: Result, mechanism: Mechanism, pairs: Sequence[Pair], claim: Claim) -> Result:
-    """The result, or a violation that rests on enumerated paths where sampling found none."""
+    """The result, or a violation that rests on enumerated paths where sampling found none.
+
+    Where all paths of its pair are known, with the exact ε of the pair.
+    """
     settings = result.settings
-    if result.verdict is Verdict.VIOLATION or settings.paths == 0 or not _takes_part(mechanism, claim, settings):
+    if settings.paths == 0 or not _takes_part(mechanism, claim, settings):
         return result
-    found, calls = enumerate_pairs(mechanism, pairs, claim, settings)
-    effort = replace(result.effort, other_runs=result.effort.other_runs + calls)
+    from refutedp.exact.path_list import Enumerator
+
+    known = _KnownPaths(Enumerator(mechanism), settings)
+    if result.verdict is not Verdict.VIOLATION:
+        result = _convicted(result, mechanism, pairs, claim, known)
+    result = replace(result, loss=_loss(result, claim, known))
+    return replace(result, effort=replace(result.effort, other_runs=result.effort.other_runs + known.calls))
+
+
+def _loss(result: Result, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
+    """The exact ε of the pair that the result is about, unless what fresh runs certify contradicts it."""
+    from refutedp.exact.pair_loss import pair_loss
+
+    told = result.exact if result.exact is not None else result.evidence
+    if told is None:
+        return None
+    first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
+    if first is None or second is None:
+        return None
+    loss = pair_loss(first, second, float(getattr(claim, "epsilon", 0.0)))
+    if loss is None or told.epsilon_lower_bound > loss.epsilon.high:
+        return None
+    return ExactLoss(told.pair, loss.epsilon, loss.delta, (len(first.paths), len(second.paths)))
+
+
+def _convicted(
+    result: Result, mechanism: Mechanism, pairs: Sequence[Pair], claim: Claim, known: _KnownPaths
+) -> Result:
+    found = enumerate_pairs(mechanism, pairs, claim, result.settings, known)
+    if isinstance(found, str):
+        return replace(result, notes=(*result.notes, found))
     if found is None:
-        return replace(result, effort=effort)
+        return result
     # Fresh runs that showed nothing are no evidence for this, and stay out of it.
     return replace(
         result,
@@ -60,7 +98,6 @@ def look_exactly(result: Result, mechanism: Mechanism, pairs: Sequence[Pair], cl
         evidence=None,
         examination=None,
         detectable_epsilon=math.inf,
-        effort=effort,
         vacuous="",
         make_profile=None,
     )
@@ -75,14 +112,11 @@ def _takes_part(mechanism: Mechanism, claim: Claim, settings: Settings) -> bool:
 
 
 def enumerate_pairs(
-    mechanism: Mechanism, pairs: Sequence[Pair], claim: Claim, settings: Settings
-) -> tuple[ExactEvidence | None, int]:
-    """The pair and event that break the claim the most by enumerated paths, and how many calls that took."""
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: Claim, settings: Settings, lists: _KnownPaths
+) -> ExactEvidence | str | None:
+    """The pair and event that break the claim the most by enumerated paths; or a note on what contradicts them."""
     from refutedp.exact.chances import worst_breach
-    from refutedp.exact.path_list import Enumerator
 
-    enumerator = Enumerator(mechanism)
-    lists = _KnownPaths(enumerator, settings)
     found: list[tuple[Breach, Pair, PathList, PathList]] = []
     for pair in pairs:
         sides = lists.of(pair.d1, pair.arguments), lists.of(pair.d2, pair.arguments)
@@ -97,14 +131,13 @@ def enumerate_pairs(
         if breach is not None:
             one, other = (second, first) if breach.swapped else (first, second)
             found.append((breach, pair.swapped() if breach.swapped else pair, one, other))
-    calls = enumerator.calls
     ordinary = [one for one in found if not one[1].outside] or found
     for breach, pair, one, other in sorted(ordinary, key=lambda one: -one[0].score)[:1]:
-        plain = _plain_calls(mechanism, pair, (one, other), breach.event, settings)
-        calls += 2 * _calls(settings)
-        if plain:
-            return _evidence(breach, pair, (one, other), _calls(settings)), calls
-    return None, calls
+        lists.calls_besides += 2 * _calls(settings)
+        if _plain_calls(mechanism, pair, (one, other), breach.event, settings):
+            return _evidence(breach, pair, (one, other), _calls(settings))
+        return CONTRADICTED
+    return None
 
 
 class _KnownPaths:
@@ -116,8 +149,15 @@ class _KnownPaths:
         self._steps = STEPS
         # Where every call is slow, budgets are small.
         self._paths = max(1, min(settings.paths, settings.confirm_runs // 100))
+        self.calls_besides = 0
+        """Plain calls that were made to check them."""
         self.followed = False
         """Whether any path of any input was."""
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return self._enumerator.calls + self.calls_besides
 
     def spend(self, steps: int) -> bool:
         """Count work; whether there is some left."""
@@ -134,7 +174,8 @@ class _KnownPaths:
             if self._steps <= 0:
                 return None
             paths = self._enumerator.paths(data, arguments, self._paths, STEPS // PART_OF_STEPS)
-            self.spend(paths.steps + 10 * len(paths.paths))
+            integrals = sum(bool(path.trail.relations) for path in paths.paths)
+            self.spend(paths.steps + 10 * len(paths.paths) + STEPS_OF_INTEGRAL * integrals)
             self.followed |= bool(paths.paths)
             self._known[key] = paths
         return self._known[key]

@@ -13,13 +13,15 @@ from typing import Any
 from refutedp.events.features.basic import Type, Value
 from refutedp.events.predicates import Among, Equals, Event, Exactly, Interval, paths_of
 from refutedp.exact.drawn_number import DrawnNumber
-from refutedp.exact.families import NONE, Bounds, last_where
+from refutedp.exact.families import NONE, Enclosure, last_where
 from refutedp.exact.path_list import OutputPath, PathList
 from refutedp.model.claims import Claim
 from refutedp.model.outputs import Path
 
 TAILS = (1e-4, 1e-8, 1e-16, 1e-32, 1e-64)
-"""Half-lines of an output whose noise has no end begin where its draw has these probabilities."""
+"""Half-lines of an output whose noise falls off faster than exponentially begin at these probabilities."""
+FAST = ("normal", "gumbel", "rayleigh")
+"""Such noise; of other noise, one half-line far out says what all do."""
 MOST_LEAVES = 12
 """Numbers of one output whose half-lines are looked at."""
 MARGIN = 1e-6
@@ -33,18 +35,18 @@ RARER = 0.05
 """Of two events that break the claim, one whose margin is a tenth larger may be a hundred times rarer."""
 
 
-def chance(event: Event, paths: PathList) -> Bounds:
-    """Bounds on the probability of an event; paths that are not listed may all lie in it."""
+def chance(event: Event, paths: PathList) -> Enclosure:
+    """Enclosure on the probability of an event; paths that are not listed may all lie in it."""
     low, high = [0.0], [paths.missing]
     for path in paths.paths:
         bounds = part(event, path)
         low.append(bounds.low)
         high.append(bounds.high)
-    return Bounds(math.fsum(low), min(math.fsum(high) * (1 + 1e-15), 1.0))
+    return Enclosure(math.fsum(low), min(math.fsum(high) * (1 + 1e-15), 1.0))
 
 
-def part(event: Event, path: OutputPath) -> Bounds:
-    """Bounds on the probability of one path together with an event."""
+def part(event: Event, path: OutputPath) -> Enclosure:
+    """Enclosure on the probability of one path together with an event."""
     match event:
         case Interval(of=Value(path=place), low=low, high=high):
             start, end = -math.inf if low is None else low, math.inf if high is None else high
@@ -105,7 +107,7 @@ def breach_of(event: Event, first: PathList, second: PathList, claim: Claim) -> 
     return Breach(event, False, one.low, other.high, score) if score > 0 else None
 
 
-def _score(one: Bounds, other: Bounds, claim: Claim) -> float:
+def _score(one: Enclosure, other: Enclosure, claim: Claim) -> float:
     """How well an event shows that the claim is broken, by its margin and its probability; 0 where it does not."""
     if one.low == 0 or one.low <= other.high:
         return 0.0
@@ -222,7 +224,10 @@ def _cuts(path: OutputPath, number: DrawnNumber) -> tuple[list[float], list[floa
     far = set()
     for sign, tail, end in ((1.0, family.sf, draw.left[-1].high), (-1.0, family.cdf, draw.left[0].low)):
         if math.isinf(end):
-            far |= {sign * last_where(partial(_heavier, tail, sign, part), 0.0, 1e6, True) for part in TAILS}
+            far |= {
+                sign * last_where(partial(_heavier, tail, sign, part), 0.0, 1e6, True)
+                for part in (TAILS if family.name in FAST else TAILS[1:2])
+            }
     return _finite(map(at, {*ends, *family.kinks})), _finite(map(at, far))
 
 

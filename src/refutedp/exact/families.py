@@ -26,21 +26,21 @@ MOST_VALUES = 64
 """Values of a discrete draw that may be followed one by one."""
 
 
-class Bounds(NamedTuple):
+class Enclosure(NamedTuple):
     """A number between two floats."""
 
     low: float
     high: float
 
-    def __mul__(self, other: Any) -> Bounds:
+    def __mul__(self, other: Any) -> Enclosure:
         """Of numbers that are not negative."""
-        return Bounds(_down(self.low * other.low), _up(self.high * other.high))
+        return Enclosure(_down(self.low * other.low), _up(self.high * other.high))
 
-    def __add__(self, other: Any) -> Bounds:
-        return Bounds(_down(self.low + other.low), _up(self.high + other.high))
+    def __add__(self, other: Any) -> Enclosure:
+        return Enclosure(_down(self.low + other.low), _up(self.high + other.high))
 
 
-NONE, ALL = Bounds(0.0, 0.0), Bounds(1.0, 1.0)
+NONE, ALL = Enclosure(0.0, 0.0), Enclosure(1.0, 1.0)
 
 
 def _down(value: float) -> float:
@@ -80,7 +80,7 @@ class DrawFamily:
         """How many values a draw can have."""
         return self.high - self.low + 1 if self.whole else math.inf
 
-    def mass(self, low: float, high: float) -> Bounds:
+    def mass(self, low: float, high: float) -> Enclosure:
         """The probability of low <= X <= high.
 
         >>> low, high = family("laplace").mass(15.0, math.inf)
@@ -109,7 +109,7 @@ class DrawFamily:
             # The difference of nearly equal numbers says little: no density is larger than that nearest to the mode.
             nearest = min(max(self.mode, low), high)
             most = min(most, (high - low) * self.density(nearest) * (1 + 1e-9))
-        return Bounds(max(large - small - ERROR * large, 0.0), most)
+        return Enclosure(max(large - small - ERROR * large, 0.0), most)
 
     @lru_cache(maxsize=1024)  # noqa: B019 - families are few, and kept
     def point(self, low: float, high: float) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from refutedp.exact.absolute_number import AbsoluteNumber
 from refutedp.exact.drawn_number import DrawnNumber
 from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, RecalledDraws
-from refutedp.exact.families import Bounds
+from refutedp.exact.families import Enclosure
 from refutedp.exact.relations import probability, solution
 from refutedp.exact.trail import CannotEnumerate, Relation, Trail
 from refutedp.model.mechanism import Mechanism
@@ -50,7 +50,7 @@ class OutputPath:
     output: Any
 
     @cached_property
-    def mass(self) -> Bounds:
+    def mass(self) -> Enclosure:
         """Its probability."""
         return probability(self.trail.draws, self.trail.relations)
 
@@ -58,7 +58,7 @@ class OutputPath:
         """The leaf at a path: a plain value, a number that was drawn, or None where there is none."""
         return self.leaves[self.shape.paths.index(path)] if path in self.shape.paths else None
 
-    def within(self, number: DrawnNumber, low: float, high: float) -> Bounds:
+    def within(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
         """The probability of the path with low <= number < high."""
         if not self.trail.relations and len(number.linear.terms) == 1:
             return self._within_one(number, low, high)
@@ -75,7 +75,7 @@ class OutputPath:
                 relations.append(Relation(linear, bound, beyond == upwards))
         return probability(draws, relations)
 
-    def _within_one(self, number: DrawnNumber, low: float, high: float) -> Bounds:
+    def _within_one(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
         place = number.linear.terms[0][0].draw
         left = self.trail.draws[place]
         for end, beyond in ((low, True), (high, False)):

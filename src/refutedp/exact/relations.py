@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from refutedp.exact.columns_of_families import Floats, densities, masses
-from refutedp.exact.families import ALL, Bounds, last_where
-from refutedp.exact.trail import Atom, CannotEnumerate, Draw, Relation, Span
+from refutedp.exact.families import ALL, Enclosure, last_where
+from refutedp.exact.trail import Atom, CannotEnumerate, Relation, RemainingDraw, Span
 
 DEEPEST = 3
 """Draws that hang on each other below a root."""
@@ -32,8 +32,8 @@ ACCURACY = 1e-11
 """Relative error that rounding adds, at most: sums of some thousand numbers, each right to 1e-13."""
 
 
-def probability(draws: Sequence[Draw], relations: Sequence[Relation]) -> Bounds:
-    """Bounds on the probability that every draw is in what is left of it and all relations hold."""
+def probability(draws: Sequence[RemainingDraw], relations: Sequence[Relation]) -> Enclosure:
+    """Enclosure on the probability that every draw is in what is left of it and all relations hold."""
     forest = Forest(draws, relations)
     whole = ALL
     for number, draw in enumerate(draws):
@@ -42,11 +42,11 @@ def probability(draws: Sequence[Draw], relations: Sequence[Relation]) -> Bounds:
     for root, tree in forest.trees:
         if whole.high == 0:
             break
-        whole = Bounds(0.0, whole.high) if tree is None else whole * forest.integral(root)
-    return Bounds(whole.low, min(whole.high, 1.0))
+        whole = Enclosure(0.0, whole.high) if tree is None else whole * forest.integral(root)
+    return Enclosure(whole.low, min(whole.high, 1.0))
 
 
-def solution(draws: Sequence[Draw], relations: Sequence[Relation]) -> list[float]:
+def solution(draws: Sequence[RemainingDraw], relations: Sequence[Relation]) -> list[float]:
     """Draws that lead down a path."""
     forest = Forest(draws, relations)
     values = [draw.point() for draw in draws]
@@ -57,14 +57,14 @@ def solution(draws: Sequence[Draw], relations: Sequence[Relation]) -> list[float
     return values
 
 
-def _untouched(draw: Draw) -> bool:
+def _untouched(draw: RemainingDraw) -> bool:
     return len(draw.left) == 1 and draw.left[0] == Span(draw.family.low, draw.family.high)
 
 
 class Forest:
     """Which draws are compared with which; `trees` are a root and all that hangs on it, or None for no tree."""
 
-    def __init__(self, draws: Sequence[Draw], relations: Sequence[Relation]) -> None:
+    def __init__(self, draws: Sequence[RemainingDraw], relations: Sequence[Relation]) -> None:
         self._draws = draws
         self.edges: dict[int, dict[int, list[Relation]]] = {}
         self.trees: list[tuple[int, set[int] | None]] = []
@@ -117,14 +117,14 @@ class Forest:
     def _height(self, number: int, parent: int | None) -> int:
         return max((1 + self._height(other, number) for other in self.edges[number] if other != parent), default=0)
 
-    def integral(self, root: int) -> Bounds:
+    def integral(self, root: int) -> Enclosure:
         """The probability that all draws of a tree are in what is left of them, and all its relations hold."""
         if self._functions:
-            return Bounds(0.0, 1.0)
+            return Enclosure(0.0, 1.0)
         rough, better = (self._integral(root, nodes) for nodes in NODES)
         cut_off = math.fsum(_tails_of(self._draws[number]) for number in self.edges)
         slack = 4 * abs(better - rough) + ACCURACY * better
-        return Bounds(max(better - slack, 0.0), min(better + slack + cut_off, 1.0))
+        return Enclosure(max(better - slack, 0.0), min(better + slack + cut_off, 1.0))
 
     def _integral(self, root: int, nodes: int) -> float:
         panels = self._panels(root, None)
@@ -197,7 +197,7 @@ class Forest:
             panels += list(pairwise(cuts.tolist()))
         return np.array(panels or [(0.0, 0.0)])
 
-    def choose(self, number: int, parent: int | None, draw: Draw, values: list[float]) -> None:
+    def choose(self, number: int, parent: int | None, draw: RemainingDraw, values: list[float]) -> None:
         """Choose the likeliest of a few values of a draw, and then of those that hang on it."""
         if len(self.edges[number]) == (parent is not None):
             values[number] = draw.point() if draw.left else math.nan
@@ -215,7 +215,7 @@ class Forest:
             if child != parent:
                 self.choose(child, number, self._given(number, values[number], child), values)
 
-    def _given(self, number: int, value: float, other: int) -> Draw:
+    def _given(self, number: int, value: float, other: int) -> RemainingDraw:
         """What is left of a draw, given the value of the one that it is compared with."""
         left = self._draws[other]
         for one in self.edges[number][other]:
@@ -231,7 +231,7 @@ class Forest:
             left = left.cut(end, 0.0)[upwards == one.above]
         return left
 
-    def _pieces(self, number: int, parent: int | None, draw: Draw) -> list[tuple[float, float, float]]:
+    def _pieces(self, number: int, parent: int | None, draw: RemainingDraw) -> list[tuple[float, float, float]]:
         """Where the density is smooth, each with the probability of what is cut off beside it."""
         points = {*draw.family.kinks}
         for child, relations in self.edges[number].items():
@@ -264,7 +264,7 @@ def _reaches(atom: Atom, wanted: float, x: float) -> bool:
     return atom.at(x) <= wanted
 
 
-def _reach(draw: Draw, sign: float) -> float:
+def _reach(draw: RemainingDraw, sign: float) -> float:
     """Beyond that there is hardly any probability."""
     family = draw.family
     far = 1.0
@@ -273,7 +273,7 @@ def _reach(draw: Draw, sign: float) -> float:
     return far
 
 
-def _tails_of(draw: Draw) -> float:
+def _tails_of(draw: RemainingDraw) -> float:
     """The probability of the tails that no panel covers."""
     family = draw.family
     return family.sf(_reach(draw, 1.0)) + family.cdf(-_reach(draw, -1.0))

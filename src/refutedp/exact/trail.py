@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from refutedp.exact.families import ALL, MOST_VALUES, NONE, Bounds, DrawFamily, difference, last_where
+from refutedp.exact.families import ALL, MOST_VALUES, NONE, DrawFamily, Enclosure, difference, last_where
 
 Function: TypeAlias = Callable[[float], float]
 NEAR = 2.0**-40
@@ -42,23 +42,23 @@ class Span:
             return None, self
         return Span(self.low, end, self.low_slack, slack), Span(end, self.high, slack, self.high_slack)
 
-    def mass(self, family: DrawFamily) -> Bounds:
+    def mass(self, family: DrawFamily) -> Enclosure:
         """Its probability."""
         if not self.low_slack and not self.high_slack:
             return family.mass(self.low, self.high)
         inner = family.mass(self.low + self.low_slack, self.high - self.high_slack)
         outer = family.mass(self.low - self.low_slack, self.high + self.high_slack)
-        return Bounds(inner.low, outer.high)
+        return Enclosure(inner.low, outer.high)
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class RemainingDraw:
     """One draw in standard form, and which values are left on this path."""
 
     family: DrawFamily
     left: tuple[Span, ...]
 
-    def mass(self) -> Bounds:
+    def mass(self) -> Enclosure:
         """The probability of what is left."""
         return sum((one.mass(self.family) for one in self.left), NONE)
 
@@ -67,7 +67,7 @@ class Draw:
         """The least and the largest value that is left."""
         return self.left[0].low, self.left[-1].high
 
-    def cut(self, end: float, slack: float) -> tuple[Draw, Draw]:
+    def cut(self, end: float, slack: float) -> tuple[RemainingDraw, RemainingDraw]:
         """The draw up to the end, and beyond it."""
         sides: tuple[list[Span], list[Span]] = ([], [])
         for one in self.left:
@@ -76,7 +76,7 @@ class Draw:
             for side, part in zip(sides, parts, strict=True):
                 if part is not None:
                     side.append(part)
-        return Draw(self.family, tuple(sides[0])), Draw(self.family, tuple(sides[1]))
+        return RemainingDraw(self.family, tuple(sides[0])), RemainingDraw(self.family, tuple(sides[1]))
 
     def _cut_whole(self, one: Span, end: float) -> tuple[Span | None, Span | None]:
         if end >= one.high:
@@ -85,9 +85,9 @@ class Draw:
             return None, one
         return Span(one.low, math.floor(end)), Span(math.floor(end) + 1, one.high)
 
-    def joined(self, other: Draw) -> Draw:
+    def joined(self, other: RemainingDraw) -> RemainingDraw:
         """What is left here or there."""
-        return Draw(self.family, tuple(sorted((*self.left, *other.left), key=lambda one: one.low)))
+        return RemainingDraw(self.family, tuple(sorted((*self.left, *other.left), key=lambda one: one.low)))
 
     def point(self) -> float:
         """A value in the likeliest interval."""
@@ -135,7 +135,7 @@ class Trail:
     """What is known on the path so far."""
 
     prefix: tuple[int, ...] = ()
-    draws: list[Draw] = field(default_factory=list)
+    draws: list[RemainingDraw] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     pending: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Trail:
     def draw(self, family: DrawFamily) -> Linear:
         """A new draw."""
         self.tick()
-        self.draws.append(Draw(family, (Span(family.low, family.high),)))
+        self.draws.append(RemainingDraw(family, (Span(family.low, family.high),)))
         atom = Atom(len(self.draws) - 1)
         return Linear(((atom, 1.0),))
 
@@ -179,7 +179,7 @@ class Trail:
         if any(number in parts for parts in self.merges.values()):
             raise CannotEnumerate("a draw is used alone and in a difference")
 
-    def mass(self) -> Bounds:
+    def mass(self) -> Enclosure:
         """The probability of what single draws have left; relations make it less."""
         whole = ALL
         for draw in self.draws:
@@ -220,13 +220,15 @@ class Trail:
         self.draws[atom.draw] = below if first else beyond
         return first
 
-    def split(self, linear: Linear, end: float, left: Draw | None = None, strict: bool = False) -> tuple[Draw, Draw]:
+    def split(
+        self, linear: Linear, end: float, left: RemainingDraw | None = None, strict: bool = False
+    ) -> tuple[RemainingDraw, RemainingDraw]:
         """The draw of a sum of one atom, or its part `left`, where the sum is at most `end`, and where it is not."""
         ((atom, times),) = linear.terms
         self.require_free(atom.draw)
         draw = self.draws[atom.draw] if left is None else left
         if not draw.left or math.isinf(end):
-            nothing = Draw(draw.family, ())
+            nothing = RemainingDraw(draw.family, ())
             return (draw, nothing) if end > 0 else (nothing, draw)
         value = (end - linear.plus) / times
         slack = (linear.slack + 2.0**-51 * (abs(end) + abs(linear.plus)) * (linear.plus != 0)) / abs(times)
@@ -246,7 +248,7 @@ class Trail:
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
 
-    def _rounding_decides(self, linear: Linear, end: float, *sides: Draw) -> bool:
+    def _rounding_decides(self, linear: Linear, end: float, *sides: RemainingDraw) -> bool:
         """Whether one of the values next to the end is so near to it that other floats would compare otherwise."""
         ((atom, times),) = linear.terms
         if atom.function is not None or all(float(one).is_integer() for one in (times, linear.plus, end)):
@@ -262,7 +264,7 @@ class Trail:
         inner, beyond = self.split(linear, high, rest)
         return self.one_of([inner, below.joined(beyond)], place) == 0
 
-    def one_of(self, choices: list[Draw], number: int) -> int:
+    def one_of(self, choices: list[RemainingDraw], number: int) -> int:
         """Which of several parts of a draw it lies in."""
         possible = [k for k, part in enumerate(choices) if part.left and part.mass().high > 0]
         if not possible:
@@ -281,7 +283,7 @@ class Trail:
         if not draw.family.whole or high - low >= MOST_VALUES:
             raise CannotEnumerate("a plain number is wanted of a draw with many values")
         values = [k for one in draw.left for k in range(int(one.low), int(one.high) + 1)]
-        parts = [Draw(draw.family, (Span(k, k),)) for k in values]
+        parts = [RemainingDraw(draw.family, (Span(k, k),)) for k in values]
         return values[self.one_of(parts, number)]
 
     def range(self, linear: Linear) -> tuple[float, float]:

@@ -251,6 +251,20 @@ class ExactEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactLoss:
+    """Between which numbers the real ε of a pair lies, up to rounding: nothing larger exists on it.
+
+    All paths of both inputs are known: `paths` of them. `delta` is the same for δ at the claim's ε, where there are
+    only a few outputs.
+    """
+
+    pair: Pair
+    epsilon: tuple[float, float]
+    delta: tuple[float, float] | None
+    paths: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Examination:
     """What the mechanism's own function, called plainly with a real generator, said of evidence from lifted runs.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from refutedp.model.claims import Claim
-from refutedp.model.records import ExactEvidence
+from refutedp.model.records import ExactEvidence, ExactLoss
 
 
 def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
@@ -44,6 +44,22 @@ def basis(exact: ExactEvidence) -> list[str]:
         more = f" and {len(one.draws) - 6} more" if len(one.draws) > 6 else ""
         output = one.output if len(one.output) <= 60 else f"{one.output[:57]}..."
         lines.append(f"On d1 the draws {draws}{more} (in units of their scale) give {output}.")
+    return lines
+
+
+def loss_lines(loss: ExactLoss | None) -> list[str]:
+    """The exact ε of the pair, where it is known."""
+    if loss is None:
+        return []
+    first, second = loss.paths
+    low, high = loss.epsilon
+    value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
+    lines = [
+        f"  on this pair the real ε is {value}, up to rounding: nothing larger exists, for all paths",
+        f"  of the function are known ({first:,} on d1, {second:,} on d2)",
+    ]
+    if loss.delta is not None and loss.delta[0] > 0:
+        lines[-1] += f"; its real δ at the claimed ε is {sum(loss.delta) / 2:.6g}"
     return lines
 
 

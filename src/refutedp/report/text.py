@@ -14,7 +14,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
-from refutedp.report.exact_words import exact_lines, ratio_words
+from refutedp.report.exact_words import exact_lines, loss_lines, ratio_words
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
@@ -28,13 +28,14 @@ def explain(result: Result) -> str:
     if result.exact is not None:
         lines += pair_lines(result.exact.pair)
         lines += _arguments(result.exact.pair)
-        lines += [f"  event: {result.exact.event.words()}", "", *exact_lines(result.exact, result.claim), ""]
+        lines += [f"  event: {result.exact.event.words()}", "", *exact_lines(result.exact, result.claim)]
+        lines += [*loss_lines(result.loss), ""]
     elif result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
         lines += [f"  event: {result.evidence.event.words()}", ""]
         lines += _rates(result)
-        lines += [""]
+        lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
     lines += [f"Note: {note}" for note in result.notes]
     lines += [_next_step(result)]

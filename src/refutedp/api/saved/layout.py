@@ -113,6 +113,15 @@ class SavedExact(msgspec.Struct, frozen=True):
     calls: int
 
 
+class SavedLoss(msgspec.Struct, frozen=True):
+    """Between which numbers the exact ε of a pair lies, and its δ at the claim's ε."""
+
+    pair: Pair
+    epsilon: tuple[Number, Number]
+    delta: tuple[float, float] | None
+    paths: tuple[int, int]
+
+
 class SavedBin(msgspec.Struct, frozen=True):
     """One bar of the profile."""
 
@@ -155,6 +164,7 @@ class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
     vacuous: str = ""
     outside: SavedEvidence | None = None
     exact: SavedExact | None = None
+    loss: SavedLoss | None = None
 
 
 class SavedPoint(msgspec.Struct, frozen=True):
