@@ -73,8 +73,9 @@ def _loss(result: Result, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
     told = result.exact if result.exact is not None else result.evidence
     if told is None:
         return None
+    known.allow(STEPS // 2)
     first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
-    if first is None or second is None:
+    if first is None or second is None or STEPS_OF_INTEGRAL * (first.integrals + second.integrals) > STEPS // 2:
         return None
     loss = pair_loss(first, second, float(getattr(claim, "epsilon", 0.0)))
     if loss is None or told.epsilon_lower_bound > loss.epsilon.high:
@@ -159,6 +160,10 @@ class _KnownPaths:
         """All calls."""
         return self._enumerator.calls + self.calls_besides
 
+    def allow(self, steps: int) -> None:
+        """Allow at least so much more work."""
+        self._steps = max(self._steps, steps)
+
     def spend(self, steps: int) -> bool:
         """Count work; whether there is some left."""
         self._steps -= steps
@@ -174,8 +179,7 @@ class _KnownPaths:
             if self._steps <= 0:
                 return None
             paths = self._enumerator.paths(data, arguments, self._paths, STEPS // PART_OF_STEPS)
-            integrals = sum(bool(path.trail.relations) for path in paths.paths)
-            self.spend(paths.steps + 10 * len(paths.paths) + STEPS_OF_INTEGRAL * integrals)
+            self.spend(paths.steps + 10 * len(paths.paths) + STEPS_OF_INTEGRAL * paths.integrals)
             self.followed |= bool(paths.paths)
             self._known[key] = paths
         return self._known[key]

@@ -59,9 +59,9 @@ class Result:
     proven by a test of its own, that a mechanism on real numbers would not have. `examination` is what the function
     itself said, where lifted runs decided. `vacuous` is what nearly every run did, where outputs do not vary and so
     nothing was tested. `exact` is evidence of another kind, where it and not the fresh runs convicts: probabilities
-    over enumerated paths; there is no `evidence` then. `loss` is the exact ε of the pair, where all its paths are known.
-    `outside` is a second violation, on inputs beyond the user's. `profile` is how the event's feature is spread on runs
-    of its own, for figures; it is made when one is asked for (`profiled`).
+    over enumerated paths; there is no `evidence` then. `loss` is the exact ε of the pair, where all its paths are
+    known. `outside` is a second violation, on inputs beyond the user's. `profile` is how the feature is spread
+    on other runs, for figures; it is made when one is asked for (`profiled`).
     """
 
     verdict: Verdict

@@ -101,6 +101,11 @@ class PathList:
         """Whether every path is listed."""
         return self.missing == 0
 
+    @property
+    def integrals(self) -> int:
+        """On how many paths draws are compared with each other."""
+        return sum(bool(path.trail.relations) for path in self.paths)
+
 
 class Enumerator:
     """Enumerates the paths of one mechanism on any input.
@@ -144,8 +149,9 @@ class Enumerator:
                 if isinstance(path, OutputPath):
                     known.append(path)
                     continue
-                missing, why = missing + trail.mass().high, path
-                if missing >= 1 or not known:
+                lost = trail.mass().high
+                missing, why = missing + lost, path
+                if missing >= 1 or (not known and lost > 0.5):
                     break
             missing += sum(-weight for weight, _, _ in waiting) * (1 + 1e-9)
         return PathList(tuple(known), min(missing, 1.0), why, taken)

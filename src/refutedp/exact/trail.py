@@ -17,7 +17,7 @@ from refutedp.exact.families import ALL, MOST_VALUES, NONE, DrawFamily, Enclosur
 Function: TypeAlias = Callable[[float], float]
 NEAR = 2.0**-40
 """Values so near to an end, as a part of it, may lie on its other side in other floats."""
-MOST_STEPS = 500
+MOST_STEPS = 400
 """Draws and decisions on one path."""
 
 
@@ -197,10 +197,10 @@ class Trail:
         if len(linear.terms) == 1:
             return self._at_most_one(linear, end, strict)
         draws = {atom.draw for atom, _ in linear.terms}
-        for number in draws:
-            if self.draws[number].family.whole:
-                fixed = self.value_of(number)
-                return self.at_most(_with_value(linear, number, fixed), end, strict)
+        whole = [number for number in sorted(draws) if self.draws[number].family.whole]
+        if whole:
+            fewest = min(whole, key=lambda number: self.draws[number].ends[1] - self.draws[number].ends[0])
+            return self.at_most(_with_value(linear, fewest, self.value_of(fewest)), end, strict)
         if len(draws) < len(linear.terms):
             raise CannotEnumerate("a comparison mixes functions of one draw")
         first = self._decide((0.5, 0.5)) == 0
