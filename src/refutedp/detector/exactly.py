@@ -37,6 +37,8 @@ PART_OF_STEPS = 3
 """One input may take a part of these."""
 CALLS = 1_000
 """Plain calls a side that must not contradict the enumerated probabilities."""
+REPEATED, TIMES = 40, 4
+"""Paths of either input that the function repeats on more draws before they convict, and how often."""
 COMMON = 0.01
 """An event that is not rarer than this, nor its complement, is compared with plain calls."""
 LEVEL = math.log(1e-6)
@@ -135,7 +137,7 @@ def enumerate_pairs(
     ordinary = [one for one in found if not one[1].outside] or found
     for breach, pair, one, other in sorted(ordinary, key=lambda one: -one[0].score)[:1]:
         lists.calls_besides += 2 * _calls(settings)
-        if _plain_calls(mechanism, pair, (one, other), breach.event, settings):
+        if lists.repeated(pair, (one, other)) and _plain_calls(mechanism, pair, (one, other), breach.event, settings):
             return _evidence(breach, pair, (one, other), _calls(settings))
         return CONTRADICTED
     return None
@@ -160,6 +162,10 @@ class _KnownPaths:
         """All calls."""
         return self._enumerator.calls + self.calls_besides
 
+    def repeated(self, pair: Pair, sides: tuple[PathList, PathList]) -> bool:
+        """Whether the function does what the paths say on more draws that lead down them."""
+        return _repeated(self._enumerator, pair, sides, self._settings)
+
     def allow(self, steps: int) -> None:
         """Allow at least so much more work."""
         self._steps = max(self._steps, steps)
@@ -183,6 +189,17 @@ class _KnownPaths:
             self.followed |= bool(paths.paths)
             self._known[key] = paths
         return self._known[key]
+
+
+def _repeated(enumerator: Enumerator, pair: Pair, sides: tuple[PathList, PathList], settings: Settings) -> bool:
+    rng = np.random.default_rng(child(settings.seed, EXACT_STREAM, 2))
+    return all(
+        enumerator.repeats(path, data, pair.arguments, rng)
+        for data, paths in zip((pair.d1, pair.d2), sides, strict=True)
+        # The rarest paths are those of which plain calls say nothing.
+        for path in sorted(paths.paths, key=lambda path: path.trail.mass().high)[:REPEATED]
+        for _ in range(TIMES)
+    )
 
 
 def _calls(settings: Settings) -> int:
@@ -252,7 +269,8 @@ def prove_again(
     enumerator = Enumerator(mechanism)
     first, second = (enumerator.paths(data, pair.arguments, max(settings.paths, 1)) for data in (pair.d1, pair.d2))
     breach = breach_of(event, first, second, claim)
-    if breach is None or not _plain_calls(mechanism, pair, (first, second), event, settings):
+    agreed = breach is not None and _repeated(enumerator, pair, (first, second), settings)
+    if breach is None or not agreed or not _plain_calls(mechanism, pair, (first, second), event, settings):
         return None, enumerator.calls
     calls = _calls(settings)
     return _evidence(breach, pair, (first, second), calls), enumerator.calls + 2 * calls

@@ -186,7 +186,7 @@ class DrawnNumber(Traced):
                 return math.nan
 
         upwards = self.increases == increases if inner is not None else increases
-        return DrawnNumber(self.trail, self.linear, whole, composed, upwards)
+        return DrawnNumber(self.trail, self.linear, whole, composed, bool(upwards))
 
     def exp(self) -> Any:
         """As `math.exp`."""

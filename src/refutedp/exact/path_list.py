@@ -24,6 +24,7 @@ from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, Enumer
 from refutedp.exact.families import Enclosure
 from refutedp.exact.relations import probability, solution
 from refutedp.exact.trail import CannotEnumerate, Relation, Trail
+from refutedp.model.errors import UnsupportedOutputError
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
@@ -60,8 +61,14 @@ class OutputPath:
 
     def within(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
         """The probability of the path with low <= number < high."""
-        if not self.trail.relations and len(number.linear.terms) == 1:
-            return self._within_one(number, low, high)
+        try:
+            if not self.trail.relations and len(number.linear.terms) == 1:
+                return self._within_one(number, low, high)
+            return self._within_several(number, low, high)
+        except CannotEnumerate:
+            return Enclosure(0.0, self.mass.high)
+
+    def _within_several(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
         draws, relations = list(self.trail.draws), list(self.trail.relations)
         for end, beyond in ((low, True), (high, False)):
             if math.isinf(end):
@@ -70,7 +77,7 @@ class OutputPath:
             if len(linear.terms) == 1:
                 place = linear.terms[0][0].draw
                 parts = self.trail.split(linear, bound, draws[place], strict)
-                draws[place] = parts[beyond == upwards]
+                draws[place] = parts[bool(beyond == upwards)]
             else:
                 relations.append(Relation(linear, bound, beyond == upwards))
         return probability(draws, relations)
@@ -81,7 +88,7 @@ class OutputPath:
         for end, beyond in ((low, True), (high, False)):
             if not math.isinf(end):
                 linear, bound, upwards, strict = number.bound(end, True)
-                left = self.trail.split(linear, bound, left, strict)[beyond == upwards]
+                left = self.trail.split(linear, bound, left, strict)[bool(beyond == upwards)]
         draws = [*self.trail.draws]
         draws[place] = left
         return probability(draws, [])
@@ -164,18 +171,37 @@ class Enumerator:
             output = self._called(self._copy, self._rng, data, arguments)
             shape, leaves = _leaves(output)
             chosen = solution(trail.draws, trail.relations)
-        except CannotEnumerate as trouble:
+        except (CannotEnumerate, UnsupportedOutputError) as trouble:
             return str(trouble)
-        values, families = _asked(trail, chosen)
+        path = OutputPath(trail, shape, tuple(leaves), tuple(_asked(trail, chosen)[0]), None)
+        heard = self._repeated(path, chosen, data, arguments)
+        if heard is None:
+            return "the function itself does not do on these draws what its path says"
+        return replace(path, output=heard[0])
+
+    def repeats(self, path: OutputPath, data: Any, arguments: Mapping[str, Any], rng: np.random.Generator) -> bool:
+        """Whether the function does what a path says on other draws that lead down it, too."""
+        if path.trail.relations:
+            return True  # Such draws are known one at a time only.
+        with np.errstate(all="ignore"), warnings.catch_warnings(), kept_globals():
+            warnings.simplefilter("ignore")
+            chosen = [draw.random_point(rng) for draw in path.trail.draws]
+            return self._repeated(path, chosen, data, arguments) is not None
+
+    def _repeated(
+        self, path: OutputPath, chosen: Sequence[float], data: Any, arguments: Mapping[str, Any]
+    ) -> tuple[Any] | None:
+        """The output of the function itself on draws that lead down a path, if it is what the path says."""
+        values, families = _asked(path.trail, chosen)
         recalled = RecalledDraws(families, values)
         try:
             heard = self.replayed(recalled, data, arguments)
-        except CannotEnumerate as trouble:
-            return str(trouble)
-        expected = [leaf.at(chosen) if isinstance(leaf, DrawnNumber) else leaf for leaf in leaves]
-        if not recalled.faithful or not _same(heard, shape, expected):
-            return "the function itself does not do on these draws what its path says"
-        return OutputPath(trail, shape, tuple(leaves), tuple(values), heard)
+        except CannotEnumerate:
+            return None
+        expected = [leaf.at(list(chosen)) if isinstance(leaf, DrawnNumber) else leaf for leaf in path.leaves]
+        if not recalled.faithful or not _heard(heard, path.shape, expected):
+            return None
+        return (heard,)
 
     def replayed(self, draws: RecalledDraws, data: Any, arguments: Mapping[str, Any]) -> Any:
         """The output of the function itself on given draws; of a plain copy, where it draws from modules."""
@@ -233,6 +259,13 @@ def _marked(value: Any, drawn: list[DrawnNumber]) -> Any:
         items = [_marked(item, drawn) for item in value.flat]
         return np.array(items).reshape(value.shape) if items else value
     return value
+
+
+def _heard(heard: Any, shape: Shape, expected: Sequence[Any]) -> bool:
+    try:
+        return _same(heard, shape, expected)
+    except UnsupportedOutputError:
+        return False
 
 
 def _same(heard: Any, shape: Shape, expected: Sequence[Any]) -> bool:

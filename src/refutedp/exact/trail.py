@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
+
 from refutedp.exact.families import ALL, MOST_VALUES, NONE, DrawFamily, Enclosure, difference, last_where
 
 Function: TypeAlias = Callable[[float], float]
 NEAR = 2.0**-40
 """Values so near to an end, as a part of it, may lie on its other side in other floats."""
+HALVINGS = 4
+"""Parts of sixteen, each as likely, from which other draws of a path are taken."""
 MOST_STEPS = 400
 """Draws and decisions on one path."""
 
@@ -88,6 +92,18 @@ class RemainingDraw:
     def joined(self, other: RemainingDraw) -> RemainingDraw:
         """What is left here or there."""
         return RemainingDraw(self.family, tuple(sorted((*self.left, *other.left), key=lambda one: one.low)))
+
+    def random_point(self, rng: np.random.Generator) -> float:
+        """A value that is left, near an end of what is left as likely as in the middle of it."""
+        one = self.left[int(rng.integers(len(self.left)))]
+        low, high = one.low + one.low_slack, one.high - one.high_slack
+        for _ in range(HALVINGS):
+            middle = self.family.point(low, high)
+            if rng.random() < 0.5:
+                low = middle
+            else:
+                high = middle
+        return self.family.point(low, high)
 
     def point(self) -> float:
         """A value in the likeliest interval."""
