@@ -14,6 +14,7 @@ LAYERS = (
     ("model",),
     ("tracing",),
     ("inputs", "sampling", "events", "hypothesis"),
+    ("exact",),
     ("detector",),
     ("api",),
     ("report",),

@@ -19,6 +19,7 @@ from refutedp.detector.result import Result, Verdict
 from refutedp.detector.verdict import p_value_text
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.mechanism import short_path
+from refutedp.report.exact_words import exact_bound
 from refutedp.report.text import own_bound
 
 PROPERTY = "refutedp"
@@ -85,6 +86,8 @@ def summary_line(nodeid: str, result: Result) -> str:
     claim = result.claim
     claimed = str(claim) if claim.pure_epsilon is None else f"ε = {claim.pure_epsilon:g}"
     start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed {claimed}"
+    if result.exact is not None:
+        return f"{start}, real ε ≥ {exact_bound(result.exact)} by enumerated paths"
     if result.evidence is None:
         return f"{start}, every run gave the same output"
     letter, bound = result.evidence.bound_letter, own_bound(claim, result.evidence)

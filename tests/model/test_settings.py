@@ -53,6 +53,7 @@ TYPED = {
     "lift": (["--no-lift"], False),
     "paired": (["--no-paired"], False),
     "importance": (["--importance", "never"], "never"),
+    "paths": (["--paths", "50"], 50),
     "epsilon_name": (["--epsilon-name", "budget"], "budget"),
     "time_limit": (["--time-limit", "5m"], 300.0),
 }

@@ -48,7 +48,7 @@ def assert_private(mechanism: Any, claim: Claim | None = None, **keywords: Unpac
 def _check_command(result: Result) -> str | None:
     """Without a saved file, the command that finds the same result again."""
     reference = None if result.origin is None else result.origin.reference
-    evidence = result.evidence
+    evidence = result.counterexample or result.evidence
     stated = result.claim.on_command_line()
     if reference is None or evidence is None or not stated:
         return None

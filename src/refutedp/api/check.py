@@ -74,7 +74,8 @@ def check(
             described, agreed, ALL_DIFFER if adjacency is None else adjacency, args, pairs, inputs, own.notes, started
         )
         result = detect(request, chosen, report)
-        if adjacency is None and pairs is None and inputs is None and result.verdict is Verdict.VIOLATION:
+        violated = result.verdict is Verdict.VIOLATION and result.exact is None
+        if adjacency is None and pairs is None and inputs is None and violated:
             return tell_other_adjacency(result, request, report)
         return tell_other_epsilon(result, request, report)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,16 +16,17 @@ from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
+from refutedp.detector.exactly import prove_again
 from refutedp.detector.plan import planned
 from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
-from refutedp.detector.result import Effort, Result, Sweep
+from refutedp.detector.result import Effort, Result, Sweep, Verdict
 from refutedp.detector.verdict import detectable, distrust_note, verdict_of
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import Mechanism, describe, origin_of
-from refutedp.model.records import Candidate, Counts, Pair
+from refutedp.model.records import Candidate, Counts, Event, Pair
 from refutedp.model.settings import (
     LOOK_STREAM,
     PROOF_STREAM,
@@ -54,7 +56,7 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     <Verdict.VIOLATION: 'violation'>
     """
     before, folders = _read(saved)
-    if before.evidence is None:
+    if before.evidence is None and before.exact is None:
         raise UsageError(f"there is no event to replay: {before.mechanism}() always gave the same output")
     function = load_mechanism(_reference(before), folders=folders) if mechanism is None else mechanism
     # The counterexample is one pair and one event: it needs neither the cluster nor the time limit of the search.
@@ -64,7 +66,12 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     if mechanism is None and before.origin is not None:
         origin = replace(origin, reference=before.origin.reference)
     described = describe(function, epsilon_name=settings.epsilon_name)
-    result = _again(described, before.evidence.candidate, before.claim, before.adjacency, settings)
+    if before.exact is not None:
+        exact = before.exact
+        result = _exactly_again(described, exact.pair, exact.event, before.claim, before.adjacency, settings)
+    else:
+        assert before.evidence is not None
+        result = _again(described, before.evidence.candidate, before.claim, before.adjacency, settings)
     notes = result.notes
     if before.origin is not None and before.origin.source and before.origin.sha256 != origin.sha256:
         notes = (*notes, "The mechanism's source has changed since the result was saved.")
@@ -90,8 +97,8 @@ def recheck(
 
     The event is the data of a saved one, said to be likelier on `d1`. `confirmation` is how fresh runs are made and
     judged: "paired" (unless the settings or the claim forbid that), "allocation", of which `share` go to d1,
-    "importance" or "unpaired importance". `tangent` is the line of the claim's bound that the test aims at, slope
-    and intercept; without it, a few runs tell which.
+    "importance" or "unpaired importance"; "exact" enumerates the mechanism's paths instead. `tangent` is the line
+    of the claim's bound that the test aims at, slope and intercept; without it, a few runs tell which.
     `claim` is any claim or its saved data, `epsilon` short for a pure one; when `args` lacks the mechanism's epsilon,
     it gets the claim's.
 
@@ -106,6 +113,9 @@ def recheck(
     arguments = dict(args or {})
     if described.epsilon is not None and hasattr(agreed, "epsilon"):
         arguments.setdefault(described.epsilon, agreed.epsilon)
+    if confirmation == "exact":
+        pair = Pair(d1, d2, "given", arguments)
+        return _exactly_again(described, pair, event_from_builtins(event), agreed, "as given", chosen)
     name = confirmation or ("paired" if _takes_pairs(agreed, chosen) else "allocation")
     candidate = Candidate(
         Pair(d1, d2, "given", arguments),
@@ -146,6 +156,25 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
             again = _once(mechanism, candidate, claim, adjacency, plain, report)
             effort = replace(again.effort, other_runs=again.effort.other_runs + trouble.runs)
             return replace(again, effort=effort, notes=(*again.notes, distrust_note(trouble)))
+
+
+def _exactly_again(
+    mechanism: Mechanism, pair: Pair, event: Event, claim: Claim, adjacency: str, settings: Settings
+) -> Result:
+    """Enumerate the paths of both inputs anew: a violation, or none by this event."""
+    exact, calls = prove_again(mechanism, pair, event, claim, settings)
+    return Result(
+        verdict=Verdict.NOT_FOUND if exact is None else Verdict.VIOLATION,
+        mechanism=mechanism.name,
+        claim=claim,
+        adjacency=adjacency,
+        evidence=None,
+        detectable_epsilon=math.inf,
+        effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=0, other_runs=calls),
+        settings=settings,
+        origin=origin_of(mechanism.function),
+        exact=exact,
+    )
 
 
 def _once(

@@ -20,6 +20,7 @@ from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.detector.verdict import p_value_text
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.settings import Progress
+from refutedp.report.exact_words import exact_bound
 
 EXIT_CODES = {Verdict.NOT_FOUND: 0, Verdict.VIOLATION: 1, Verdict.INCONCLUSIVE: 3}
 BAD_USE = 2
@@ -180,6 +181,8 @@ def one_line(result: Result) -> str:
     'inconclusive: <lambda>, 1-differential privacy (every run gave the same output)'
     """
     start = f"{result.verdict.value}: {result.mechanism}, {result.claim}"
+    if result.exact is not None:
+        return f"{start} (by enumerated paths, real ε ≥ {exact_bound(result.exact)})"
     if result.evidence is None:
         return f"{start} (every run gave the same output)"
     bound = max(result.evidence.epsilon_lower_bound, 0.0)

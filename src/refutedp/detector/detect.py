@@ -13,6 +13,7 @@ import numpy as np
 from refutedp.detector.budget import USUAL_LIMIT, TooShort, fit, runs_left, seconds_per_run
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
+from refutedp.detector.exactly import look_exactly
 from refutedp.detector.plan import aim
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
@@ -187,8 +188,9 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         notes=(*prepared.notes, *request.notes),
         vacuous=found.same,
     )
+    pairs = [sampler.pair for sampler in prepared.samplers]
     if found.candidate is None or found.sampler is None:
-        return result
+        return look_exactly(result, described, pairs, claim)
     chosen = [(found.candidate, found.sampler), *([] if found.outside is None else [found.outside])]
     # Where two are tested, each gets half of the significance that is left.
     level = replace(settings, significance=left * settings.significance / len(chosen))
@@ -212,7 +214,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         result.effort.other_runs + calls + sum(one.calls for one in tested),
     )
     vacuous = found.same if best.verdict is Verdict.NOT_FOUND else ""
-    return replace(
+    result = replace(
         result,
         verdict=Verdict.INCONCLUSIVE if vacuous else best.verdict,
         evidence=best.evidence,
@@ -225,6 +227,7 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         outside=besides,
         make_profile=partial(profile_runs, best.sampler, best.evidence.candidate, settings),
     )
+    return look_exactly(result, described, pairs, claim)
 
 
 def _sprinted(

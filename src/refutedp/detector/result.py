@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from refutedp.detector.profile import Profile
 from refutedp.model.claims import Claim
 from refutedp.model.mechanism import Origin
-from refutedp.model.records import Evidence, Examination
+from refutedp.model.records import Evidence, ExactEvidence, ExactLoss, Examination
 from refutedp.model.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ class Result:
     that event. `origin` says where the mechanism came from. `float_leak` is a leak through the last digits of floats,
     proven by a test of its own, that a mechanism on real numbers would not have. `examination` is what the function
     itself said, where lifted runs decided. `vacuous` is what nearly every run did, where outputs do not vary and so
-    nothing was tested. `outside` is a second violation, on inputs beyond the user's. `profile` is how the event's
-    feature is spread on runs of its own, for figures; it is made when one is asked for (`profiled`).
+    nothing was tested. `exact` is evidence of another kind, where it and not the fresh runs convicts: probabilities
+    over enumerated paths; there is no `evidence` then. `loss` is the exact ε of the pair, where all its paths are
+    known. `outside` is a second violation, on inputs beyond the user's. `profile` is how the feature is spread
+    on other runs, for figures; it is made when one is asked for (`profiled`).
     """
 
     verdict: Verdict
@@ -77,11 +79,15 @@ class Result:
     examination: Examination | None = None
     vacuous: str = ""
     outside: Evidence | None = None
+    exact: ExactEvidence | None = None
+    loss: ExactLoss | None = None
     make_profile: Callable[[], Profile] | None = field(default=None, repr=False, compare=False)
 
     @property
-    def counterexample(self) -> Evidence | None:
-        """Pair, event, direction, counts and p-value that convict; None when nothing was found."""
+    def counterexample(self) -> Evidence | ExactEvidence | None:
+        """Pair, event and direction, with counts or exact probabilities that convict; None when nothing was found."""
+        if self.exact is not None:
+            return self.exact
         return self.evidence if self.verdict is Verdict.VIOLATION else None
 
     def profiled(self) -> Result:

@@ -218,6 +218,53 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class PathWitness:
+    """One path in an event: draws in standard form (location 0, scale 1) in their order, and what came out."""
+
+    draws: tuple[float, ...]
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExactEvidence:
+    """Arithmetic instead of a test: P(M(d1) in event) >= low and P(M(d2) in event) <= high, over enumerated paths.
+
+    It rests on the distributions of the draws, on `paths` of either input, each of which the function itself repeated
+    on draws that lead down it, and on real numbers: it holds up to rounding. `missing` bounds the probability of what
+    was not enumerated, which is part of `high`. `calls` plain calls a side agree with the probabilities of common
+    outputs.
+    """
+
+    pair: Pair
+    event: Event
+    low: float
+    high: float
+    paths: tuple[int, int]
+    missing: tuple[float, float]
+    witnesses: tuple[PathWitness, ...]
+    calls: int
+
+    @property
+    def epsilon_lower_bound(self) -> float:
+        """The least ε that permits these probabilities; infinite where the event is impossible on d2."""
+        return math.log(self.low) - math.log(self.high) if self.high > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLoss:
+    """Between which numbers the real ε of a pair lies, up to rounding: nothing larger exists on it.
+
+    All paths of both inputs are known: `paths` of them. `delta` is the same for δ at the claim's ε, where there are
+    only a few outputs.
+    """
+
+    pair: Pair
+    epsilon: tuple[float, float]
+    delta: tuple[float, float] | None
+    paths: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Examination:
     """What the mechanism's own function, called plainly with a real generator, said of evidence from lifted runs.
 

@@ -34,6 +34,7 @@ TRIAL_STREAM, CONFIRM_STREAM, PROOF_STREAM, TIMING_STREAM = 0, 2, 3, 4
 PILOT_STREAM, MAIN_STREAM, ROUND_STREAM, SPRINT_STREAM, LEARN_STREAM = 10, 11, 12, 13, 14
 PROFILE_STREAM, ROUNDING_STREAM, AIM_STREAM, PLAN_STREAM, LOOK_STREAM, TAIL_STREAM = 20, 21, 22, 23, 24, 25
 EXAMINE_STREAM, REPEAT_STREAM, COMPARE_STREAM, TRY_STREAM = 30, 31, 32, 50
+EXACT_STREAM = 33
 LEDGER_STREAM, EVOLVE_STREAM, SHORTEN_STREAM = 40, 41, 42
 """The first number of every key, one for each purpose: no two purposes share runs."""
 ANEW = 100
@@ -197,6 +198,12 @@ class Settings:
         "Draw noise within tails that are known, and towards rare events, weighing the runs: where plain runs would "
         "not refute the claim, and for speed; wherever it certifies more; or never.",
     )
+    paths: int = _setting(
+        200,
+        "Paths of the mechanism that are enumerated on each input, with their exact probabilities, where sampling "
+        "finds nothing; 0 for none.",
+        _whole(0, "0 enumerates none"),
+    )
     epsilon_name: str | None = _setting(None, "The parameter that takes epsilon; epsilon or eps unless given.")
     time_limit: float | None = _setting(
         None,
@@ -255,6 +262,7 @@ class Options(TypedDict, total=False):
     lift: bool
     paired: bool
     importance: Importance
+    paths: int
     epsilon_name: str | None
     time_limit: float | None
     progress: Callable[[Progress], None] | bool | None

@@ -15,7 +15,7 @@ from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Evidence
-from refutedp.report.text import ratio_words
+from refutedp.report.exact_words import exact_sentence, ratio_words
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -134,6 +134,8 @@ def percent(rate: float) -> str:
 def in_a_sentence(result: Result) -> str:
     """What was seen, for a person who was not there."""
     evidence = result.evidence
+    if result.exact is not None:
+        return exact_sentence(result.exact, result.claim)
     if evidence is None:
         return (
             f"Every run of {result.mechanism} gave the same output, whatever the input: there is nothing to compare."

@@ -18,8 +18,9 @@ from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
-from refutedp.model.records import Evidence, Pair
+from refutedp.model.records import Evidence, ExactEvidence, Pair
 from refutedp.report import facts, figures
+from refutedp.report.exact_words import basis, exact_bound, probability_text, ratio_words
 from refutedp.report.python_code import snippet
 from refutedp.report.text import (
     aligned,
@@ -28,7 +29,6 @@ from refutedp.report.text import (
     method_words,
     own_bound,
     p_value_table,
-    ratio_words,
     record_texts,
 )
 
@@ -72,6 +72,8 @@ def report_html(result: Result) -> str:
             (f.name, repr(getattr(result.settings, f.name))) for f in fields(result.settings) if f.name != "progress"
         ],
         evidence=result.evidence,
+        exact=result.exact,
+        exact_parts=None if result.exact is None else _exactly_told(result.exact),
         **({} if result.evidence is None else _told(result, result.evidence)),
     )
 
@@ -87,6 +89,17 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     return environment.get_template(name)
+
+
+def _exactly_told(exact: ExactEvidence) -> dict[str, Any]:
+    """What the page says of exact evidence."""
+    return {
+        "inputs": side_by_side(exact.pair),
+        "low": probability_text(exact.low),
+        "high": probability_text(exact.high),
+        "bound": exact_bound(exact),
+        "basis": basis(exact),
+    }
 
 
 def _told(result: Result, evidence: Evidence) -> dict[str, Any]:

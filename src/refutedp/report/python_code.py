@@ -20,6 +20,7 @@ from refutedp.api.saved.to_json import event_to_builtins
 from refutedp.detector.result import Result
 from refutedp.model.datasets import is_frame
 from refutedp.model.errors import UsageError
+from refutedp.model.records import ExactEvidence
 
 STANDARD = {"datetime": "import datetime", "decimal": "import decimal"}
 THIRD_PARTY = {"np": "import numpy as np", "pd": "import pandas as pd", "pl": "import polars as pl"}
@@ -87,6 +88,8 @@ def _binding(result: Result, beside: Path | None = None) -> tuple[str, str]:
 def _recheck_call(result: Result, indent: str = "") -> str:
     """A call of `refutedp.recheck` with all parts written out."""
     evidence = result.evidence
+    if result.exact is not None:
+        return _exact_call(result, result.exact, indent)
     if evidence is None:
         raise UsageError(f"there is no event to write down: {result.mechanism}() always gave the same output")
     settings = result.settings
@@ -109,6 +112,25 @@ def _recheck_call(result: Result, indent: str = "") -> str:
         parts["method"] = literal(settings.method)
     if settings.epsilon_name is not None:
         parts["epsilon_name"] = literal(settings.epsilon_name)
+    return _call(parts, indent)
+
+
+def _exact_call(result: Result, exact: ExactEvidence, indent: str) -> str:
+    """The same for evidence that is arithmetic."""
+    parts = {
+        **{name: literal(value) for name, value in result.claim.stated().items()},
+        "d1": literal(exact.pair.d1),
+        "d2": literal(exact.pair.d2),
+        "args": literal(dict(exact.pair.arguments)),
+        "event": literal(event_to_builtins(exact.event)),
+        "confirmation": literal("exact"),
+        "paths": f"{result.settings.paths:_}",
+        "seed": literal(result.settings.seed),
+    }
+    return _call(parts, indent)
+
+
+def _call(parts: Mapping[str, str], indent: str) -> str:
     lines = [f"{indent}    {name}={value}," for name, value in parts.items()]
     return "\n".join(["recheck(", f"{indent}    mechanism,", *lines, f"{indent})"])
 

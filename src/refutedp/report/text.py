@@ -14,6 +14,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
+from refutedp.report.exact_words import exact_lines, loss_lines, ratio_words
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
@@ -24,12 +25,17 @@ WIDEST = 30
 def explain(result: Result) -> str:
     """The whole result as text."""
     lines = [_first_line(result), ""]
-    if result.evidence is not None:
+    if result.exact is not None:
+        lines += pair_lines(result.exact.pair)
+        lines += _arguments(result.exact.pair)
+        lines += [f"  event: {result.exact.event.words()}", "", *exact_lines(result.exact, result.claim)]
+        lines += [*loss_lines(result.loss), ""]
+    elif result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
         lines += [f"  event: {result.evidence.event.words()}", ""]
         lines += _rates(result)
-        lines += [""]
+        lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
     lines += [f"Note: {note}" for note in result.notes]
     lines += [_next_step(result)]
@@ -44,7 +50,7 @@ def headline(result: Result) -> str:
 def _first_line(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION:
-            outside = result.evidence.pair.outside if result.evidence is not None else ""
+            outside = result.counterexample.pair.outside if result.counterexample is not None else ""
             where = f", on inputs beyond those you gave ({outside})" if outside else ""
             return f"VIOLATION: {result.mechanism} does not satisfy {result.claim}{where}."
         case Verdict.INCONCLUSIVE if result.vacuous:
@@ -148,15 +154,6 @@ def own_bound(claim: Claim, evidence: Evidence) -> float:
     return evidence.bound
 
 
-def ratio_words(epsilon: float) -> str:
-    """A ratio as a power of e and as a number.
-
-    >>> ratio_words(0.5)
-    'e^0.5 = 1.649'
-    """
-    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
-
-
 def _ratio(evidence: Evidence) -> str:
     p1, p2 = evidence.rates
     if p2 == 0:
@@ -179,6 +176,8 @@ def method_words(evidence: Evidence) -> str:
 
 def _effort(result: Result) -> list[str]:
     effort = result.effort
+    if effort.search_runs == 0 and result.exact is not None:
+        return ["The paths of this counterexample were enumerated again; nothing was searched."]
     if effort.search_runs == 0:
         return [f"Replayed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; nothing was searched."]
     return [

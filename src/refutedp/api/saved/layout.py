@@ -11,7 +11,7 @@ import msgspec
 
 from refutedp.detector.result import Effort
 from refutedp.model.mechanism import Origin
-from refutedp.model.records import Pair
+from refutedp.model.records import Pair, PathWitness
 
 FORMAT = 2
 """Raised when a file written by this version could be misread by an older one."""
@@ -99,6 +99,29 @@ class SavedExamination(msgspec.Struct, frozen=True):
     repeated: int = 0
 
 
+class SavedExact(msgspec.Struct, frozen=True):
+    """Probabilities over enumerated paths: at least `low` on d1, at most `high` on d2."""
+
+    pair: Pair
+    event: dict[str, Any]
+    event_in_words: str
+    low: float
+    high: float
+    paths: tuple[int, int]
+    missing: tuple[float, float]
+    witnesses: tuple[PathWitness, ...]
+    calls: int
+
+
+class SavedLoss(msgspec.Struct, frozen=True):
+    """Between which numbers the exact ε of a pair lies, and its δ at the claim's ε."""
+
+    pair: Pair
+    epsilon: tuple[Number, Number]
+    delta: tuple[float, float] | None
+    paths: tuple[int, int]
+
+
 class SavedBin(msgspec.Struct, frozen=True):
     """One bar of the profile."""
 
@@ -140,6 +163,8 @@ class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
     examination: SavedExamination | None = None
     vacuous: str = ""
     outside: SavedEvidence | None = None
+    exact: SavedExact | None = None
+    loss: SavedLoss | None = None
 
 
 class SavedPoint(msgspec.Struct, frozen=True):

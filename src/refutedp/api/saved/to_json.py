@@ -22,7 +22,7 @@ from refutedp.detector.result import Point, Result, Sweep, Verdict
 from refutedp.events.predicates import Event
 from refutedp.model.claims import Tangent, claim_from_dict
 from refutedp.model.errors import RefuteDPError, UsageError
-from refutedp.model.records import Candidate, Counts, Estimates, Evidence, Examination, Pair
+from refutedp.model.records import Candidate, Counts, Estimates, Evidence, ExactEvidence, ExactLoss, Examination, Pair
 from refutedp.model.settings import Settings
 
 Part = TypeVar("Part", bound=msgspec.Struct)
@@ -233,6 +233,35 @@ def _(saved: layout.SavedCandidate) -> Candidate:
         confirmation=named(saved.confirmation, saved.share_d1),
         tangent=None if saved.tangent is None else Tangent(*saved.tangent),
     )
+
+
+@_saved.register
+def _(exact: ExactEvidence) -> layout.SavedExact:
+    words = exact.event.words()
+    event, plain = event_to_builtins(exact.event), {name: getattr(exact, name) for name in _PLAIN_PARTS}
+    return layout.SavedExact(pair=_saved(exact.pair), event=event, event_in_words=words, **plain)
+
+
+@_loaded.register
+def _(saved: layout.SavedExact) -> ExactEvidence:
+    plain = {name: getattr(saved, name) for name in _PLAIN_PARTS}
+    return ExactEvidence(pair=_loaded(saved.pair), event=event_from_builtins(saved.event), **plain)
+
+
+@_saved.register
+def _(loss: ExactLoss) -> layout.SavedLoss:
+    low, high = (_saved(end) for end in loss.epsilon)
+    return layout.SavedLoss(_saved(loss.pair), (low, high), loss.delta, loss.paths)
+
+
+@_loaded.register
+def _(saved: layout.SavedLoss) -> ExactLoss:
+    low, high = (_loaded(end) for end in saved.epsilon)
+    return ExactLoss(_loaded(saved.pair), (low, high), saved.delta, saved.paths)
+
+
+_PLAIN_PARTS = ("low", "high", "paths", "missing", "witnesses", "calls")
+"""Parts of exact evidence that are the same in a file."""
 
 
 @_saved.register

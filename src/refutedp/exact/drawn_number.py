@@ -1,0 +1,432 @@
+"""A number that a mechanism computed of its draws: a monotone function of a sum of draws, or of functions of them.
+
+It answers comparisons at once, by a decision of the path. What is neither monotone nor a sum (a product of two draws,
+a remainder) is made so by cases, or ends the path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from refutedp.exact.families import last_where
+from refutedp.exact.trail import Atom, CannotEnumerate, Function, Linear, Trail
+from refutedp.tracing.rng_proxy import Traced
+
+WHOLE_STEPS = 8
+"""Values on either side of the middle that are followed one by one where a whole number is wanted."""
+UNIT = 2.0**-52
+
+
+def plain(value: Any) -> float | int | None:
+    """A plain number, or None."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, np.generic) and isinstance(value, np.integer | np.floating):
+        number: float | int = value.item()
+        return number
+    return None
+
+
+class DrawnNumber(Traced):
+    """`function(linear)` on one trail; `whole` where it is a Python int."""
+
+    __slots__ = ("function", "increases", "linear", "trail", "whole")
+    __array_priority__ = 1000
+
+    def __init__(
+        self, trail: Trail, linear: Linear, whole: bool, function: Function | None = None, increases: bool = True
+    ) -> None:
+        self.trail, self.linear, self.whole = trail, linear, whole
+        self.function, self.increases = function, increases
+
+    # --- Arithmetic ----------------------------------------------------------------------------------------------
+
+    def _plus(self, other: Any, sign: float = 1.0) -> Any:
+        number = plain(other)
+        if number is not None:
+            if number == 0:
+                return self
+            if not math.isfinite(number):
+                self._give_up("an infinite number is added")
+            whole = self.whole and isinstance(number, int)
+            if self.function is not None:
+                return self.then(lambda t: t + sign * number, True, whole)
+            return DrawnNumber(self.trail, _moved(self.linear, sign * number), whole)
+        if not isinstance(other, DrawnNumber):
+            return NotImplemented
+        added = self.trail.merged(_added(self._summand(), other._summand(), sign))
+        whole = self.whole and other.whole
+        if not added.terms:
+            return int(added.plus) if whole else added.plus
+        return DrawnNumber(self.trail, added, whole)
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1.0)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._plus(other)
+
+    def __neg__(self) -> Any:
+        return self._times(-1)
+
+    def __pos__(self) -> DrawnNumber:
+        return self
+
+    def _times(self, number: float | int) -> Any:
+        whole = self.whole and isinstance(number, int)
+        if number == 0 or not math.isfinite(number):
+            return 0 if whole else 0.0 * number
+        if self.function is not None:
+            return self.then(lambda t: t * number, number > 0, whole)
+        linear = self.linear
+        terms = tuple((atom, times * number) for atom, times in linear.terms)
+        plus = linear.plus * number
+        slack = linear.slack * abs(number) + UNIT * abs(plus) * (abs(number) != 1)
+        return DrawnNumber(self.trail, Linear(terms, plus, slack), whole)
+
+    def __mul__(self, other: Any) -> Any:
+        number = plain(other)
+        if number is not None:
+            return self._times(number)
+        if other is self:
+            return self**2
+        if not isinstance(other, DrawnNumber):
+            return NotImplemented
+        for one, rest in ((self, other), (other, self)):
+            if one.few:
+                return rest * one.value()
+        return self._give_up("two draws are multiplied")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        number = plain(other)
+        if number is None:
+            if isinstance(other, DrawnNumber) and other.few:
+                return self / other.value()
+            return self._give_up("it divides by a draw") if isinstance(other, DrawnNumber) else NotImplemented
+        if number == 0:
+            raise ZeroDivisionError("division by zero")
+        if self.function is not None:
+            return self.then(lambda t: t / number, number > 0, False)
+        divided = self._times(1 / number)
+        divided.whole = False
+        return divided
+
+    def __rtruediv__(self, other: Any) -> Any:
+        number = plain(other)
+        if number is None:
+            return NotImplemented
+        if not self > 0 and self == 0:
+            raise ZeroDivisionError("division by zero")
+        return self.then(lambda t: number / t, number < 0, False)
+
+    def __floordiv__(self, other: Any) -> Any:
+        number = plain(other)
+        if number is None or number == 0:
+            return self._give_up("it divides by a draw")
+        return self.then(
+            lambda t: t // number if math.isfinite(t) else t / number,
+            number > 0,
+            self.whole and isinstance(number, int),
+        )
+
+    def __mod__(self, other: Any) -> Any:
+        number = plain(other)
+        if number is None or number <= 0:
+            return self._give_up("a remainder by a draw")
+        return self - (self // number).value() * number
+
+    def __pow__(self, power: Any) -> Any:
+        number = plain(power)
+        if not isinstance(number, int) or number < 1:
+            return self._give_up("a power of a draw")
+        upwards = True if number % 2 else bool(self >= 0)
+        return self.then(lambda t: t**number, upwards, self.whole)
+
+    def __and__(self, other: Any) -> Any:
+        number = plain(other)
+        if self.whole and isinstance(number, int) and number >= 0 and (number & (number + 1)) == 0:
+            return self % (number + 1)
+        return self._give_up("bits of a draw")
+
+    __rand__ = __and__
+
+    def __abs__(self) -> Any:
+        if len(self.linear.terms) == 1 and not self.whole_linear:
+            from refutedp.exact.absolute_number import AbsoluteNumber
+
+            return AbsoluteNumber(self)
+        return self if self >= 0 else -self
+
+    # --- Functions -----------------------------------------------------------------------------------------------
+
+    def then(self, function: Function, increases: bool, whole: bool) -> DrawnNumber:
+        """A monotone function of the number."""
+        inner = self.function
+
+        def composed(t: float) -> float:
+            value = t if inner is None else inner(t)
+            try:
+                return float(function(value))
+            except OverflowError:
+                return math.inf if increases == (value > 0) else -math.inf
+            except (ValueError, ZeroDivisionError):
+                return math.nan
+
+        upwards = self.increases == increases if inner is not None else increases
+        return DrawnNumber(self.trail, self.linear, whole, composed, bool(upwards))
+
+    def exp(self) -> Any:
+        """As `math.exp`."""
+        return self.then(_exponential, True, False)
+
+    def expm1(self) -> Any:
+        """As `math.expm1`."""
+        return self.then(math.expm1, True, False)
+
+    def log(self) -> Any:
+        """As `math.log`, of what is positive."""
+        if not self > 0:
+            raise ValueError("math domain error")
+        return self.then(lambda t: math.log(t) if t > 0 else -math.inf, True, False)
+
+    def log1p(self) -> Any:
+        """As `math.log1p`."""
+        if not self > -1:
+            raise ValueError("math domain error")
+        return self.then(lambda t: math.log1p(t) if t > -1 else -math.inf, True, False)
+
+    def sqrt(self) -> Any:
+        """As `math.sqrt`."""
+        if not self >= 0:
+            raise ValueError("math domain error")
+        return self.then(math.sqrt, True, False)
+
+    def rounded(self, function: Callable[[float], Any], whole: bool) -> Any:
+        """A step function: round, floor, ceil or trunc."""
+        return self if self.whole else self.then(function, True, whole)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self.rounded(lambda t: round(t, digits), digits is None)
+
+    def __floor__(self) -> Any:
+        return self.rounded(math.floor, True)
+
+    def __ceil__(self) -> Any:
+        return self.rounded(math.ceil, True)
+
+    def __trunc__(self) -> Any:
+        return self.rounded(math.trunc, True)
+
+    def rint(self) -> Any:
+        """As `np.rint`."""
+        return self.rounded(lambda t: float(np.rint(t)), False)
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        """As `np.round`."""
+        return self.rounded(lambda t: float(np.round(t, decimals)), False)
+
+    def clip(self, *ends: Any, **named: Any) -> Any:
+        """As `np.clip`."""
+        low, high = (*ends, None, None)[:2]
+        low, high = (named.get(new, old) for new, old in (("min", low), ("max", high)))
+        if low is not None and self < low:
+            return low
+        return high if high is not None and self > high else self
+
+    def item(self) -> Any:
+        """As that of a NumPy number."""
+        return self
+
+    def as_float(self) -> DrawnNumber:
+        """What `float` makes of it."""
+        return DrawnNumber(self.trail, self.linear, False, self.function, self.increases)
+
+    @property
+    def few(self) -> bool:
+        """Whether it is a function of one draw that has few values."""
+        terms = self.linear.terms
+        return len(terms) == 1 and self.trail.draws[terms[0][0].draw].family.size <= 64
+
+    def value(self) -> Any:
+        """A plain whole number: a path for each of the likely ones."""
+        if self.few:
+            atom = self.linear.terms[0][0]
+            drawn = self.trail.value_of(atom.draw)
+            inner = self.linear.terms[0][1] * atom.at(drawn) + self.linear.plus
+            value = inner if self.function is None else self.function(inner)
+            return int(value) if self.whole else value
+        if not self.whole and self.function is None:
+            self._give_up("a plain number is wanted of a continuous draw")
+        middle = self._middle()
+        if self >= middle:
+            known = next((middle + k for k in range(WHOLE_STEPS) if self < middle + k + 1), None)
+        else:
+            known = next((middle - k for k in range(1, WHOLE_STEPS) if self >= middle - k), None)
+        if known is None:
+            self._give_up("a plain number is wanted of a draw with many values")
+        return known
+
+    def _middle(self) -> int:
+        draws = self.trail.draws
+        value = self.at([draw.family.middle for draw in draws])
+        return math.floor(value) if math.isfinite(value) else 0
+
+    def at(self, values: list[float]) -> float:
+        """Its value for these draws."""
+        inner = self.linear.at(values)
+        return inner if self.function is None else self.function(inner)
+
+    # --- Comparisons ---------------------------------------------------------------------------------------------
+
+    def at_most(self, end: float, strict: bool = False) -> bool:
+        """Whether it is at most, or below, a number."""
+        linear, bound, upwards, open_end = self.bound(end, strict)
+        return self.trail.at_most(linear, bound, open_end) == upwards
+
+    def bound(self, end: float, strict: bool) -> tuple[Linear, float, bool, bool]:
+        """The linear part, and the number up to which (or beyond which) the whole is at most, or below, `end`.
+
+        And whether that number itself is left out.
+        """
+        linear = self.linear
+        if self.whole:
+            end, strict = (math.ceil(end) - 1 if strict else math.floor(end)), False
+        if self.function is None:
+            return linear, end, True, strict
+        function, low_high = self.function, self.trail.range(linear)
+        if any(math.isnan(function(edge)) for edge in low_high):
+            self._give_up("a function of a draw has no value")
+        test = (lambda t: function(t) < end) if strict else (lambda t: function(t) <= end)
+        bound = last_where(test, *low_high, self.increases)
+        if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in _numbers_of(linear)):
+            # Between two whole numbers, none of which is near.
+            bound = math.floor(bound) + 0.5
+        return linear, bound, self.increases, False
+
+    @property
+    def whole_linear(self) -> bool:
+        """Whether the sum under the function is of whole numbers."""
+        draws = self.trail.draws
+        return all(draws[atom.draw].family.whole and atom.function is None for atom, _ in self.linear.terms)
+
+    def _compare(self, other: Any, end_strict: bool, upwards: bool) -> Any:
+        """`self <= other` (or below it), or the same of their negatives."""
+        number = plain(other)
+        if number is not None:
+            if math.isnan(number):
+                return False
+            if math.isinf(number):
+                return upwards == (number > 0)
+            if upwards:
+                return self.at_most(number, end_strict)
+            return not self.at_most(number, not end_strict)
+        if isinstance(other, DrawnNumber):
+            same = self.linear.terms == other.linear.terms and self.function is other.function
+            difference = None if same and self.linear.plus == other.linear.plus else self - other
+            if isinstance(difference, DrawnNumber):
+                return difference._compare(0, end_strict, upwards)
+            gap = 0.0 if difference is None else difference
+            return (gap < 0 if upwards else gap > 0) or (gap == 0 and not end_strict)
+        return NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, False, True)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, True, True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, False, False)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, True, False)
+
+    def __eq__(self, other: Any) -> Any:
+        if plain(other) is None and not isinstance(other, DrawnNumber):
+            return False
+        return bool(self <= other) and bool(self >= other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __hash__(self) -> int:
+        return hash(self.value()) if self.few or self.whole else self._give_up("a continuous draw as a key")
+
+    def __index__(self) -> int:
+        if not self.whole:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return int(self.value())
+
+    def __int__(self) -> int:
+        return int(self.__trunc__().value())
+
+    def __float__(self) -> float:
+        if self.few:
+            return float(self.value())
+        return self._give_up("a plain float is wanted of a draw")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._give_up(f"it reads .{name} of a draw")
+
+    def _summand(self) -> Linear:
+        """The number as part of a sum."""
+        if self.function is None:
+            return self.linear
+        if len(self.linear.terms) != 1:
+            self._give_up("it adds functions of several draws")
+        ((atom, times),) = self.linear.terms
+        plus, outer = self.linear.plus, self.function
+
+        def function(x: float) -> float:
+            return outer(times * atom.at(x) + plus)
+
+        increases = (times > 0) == self.increases
+        return Linear(((Atom(atom.draw, function, increases == atom.increases), 1.0),))
+
+    def _give_up(self, why: str) -> NoReturn:
+        raise CannotEnumerate(why)
+
+
+def _numbers_of(linear: Linear) -> list[float]:
+    return [float(linear.plus), *(float(times) for _, times in linear.terms)]
+
+
+def _exponential(t: float) -> float:
+    return math.exp(t) if t < 709.7 else math.inf
+
+
+def _moved(linear: Linear, number: float) -> Linear:
+    plus = linear.plus + number
+    return Linear(linear.terms, plus, linear.slack + UNIT * abs(plus) * (linear.plus != 0))
+
+
+def _added(one: Linear, other: Linear, sign: float) -> Linear:
+    times: dict[Atom, float] = dict(one.terms)
+    for atom, factor in other.terms:
+        same = next((known for known in times if known is atom or _alike(known, atom)), atom)
+        times[same] = times.get(same, 0.0) + sign * factor
+    plus = one.plus + sign * other.plus
+    slack = one.slack + other.slack + UNIT * abs(plus) * (one.plus != 0 and other.plus != 0)
+    return Linear(tuple((atom, factor) for atom, factor in times.items() if factor != 0), plus, slack)
+
+
+def _alike(one: Atom, other: Atom) -> bool:
+    return one.draw == other.draw and one.function is other.function

@@ -1,0 +1,282 @@
+"""All paths of a mechanism on one input, the likeliest first, each with draws that lead down it.
+
+The mechanism's own function is called on these draws: a path counts as known only if the function asks for the same
+draws and returns what the path says. Paths that were not followed, or not repeated, keep a bound on their
+probability.
+"""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from refutedp.exact.absolute_number import AbsoluteNumber
+from refutedp.exact.drawn_number import DrawnNumber
+from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, RecalledDraws
+from refutedp.exact.families import Enclosure
+from refutedp.exact.relations import probability, solution
+from refutedp.exact.trail import CannotEnumerate, Relation, Trail
+from refutedp.model.errors import UnsupportedOutputError
+from refutedp.model.mechanism import Mechanism
+from refutedp.model.outputs import NUMERIC, Path, Shape
+from refutedp.model.settings import kept_globals
+from refutedp.sampling.encode import Raised, shape_of
+from refutedp.tracing.copier import Stage
+
+MOST_PATHS = 200
+"""Paths of one input."""
+CLOSE = 1e-9
+"""A float that a path computes differs from that of the function by rounding, up to so much of it."""
+
+
+@dataclass(frozen=True)
+class OutputPath:
+    """One path: what its draws have left, and its output, some of whose leaves are numbers that were drawn.
+
+    `values` are draws that lead down it, in standard form and in the order in which they are asked for.
+    """
+
+    trail: Trail
+    shape: Shape
+    leaves: tuple[Any, ...]
+    values: tuple[float, ...]
+    output: Any
+
+    @cached_property
+    def mass(self) -> Enclosure:
+        """Its probability."""
+        return probability(self.trail.draws, self.trail.relations)
+
+    def leaf(self, path: Path) -> Any:
+        """The leaf at a path: a plain value, a number that was drawn, or None where there is none."""
+        return self.leaves[self.shape.paths.index(path)] if path in self.shape.paths else None
+
+    def within(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
+        """The probability of the path with low <= number < high."""
+        try:
+            if not self.trail.relations and len(number.linear.terms) == 1:
+                return self._within_one(number, low, high)
+            return self._within_several(number, low, high)
+        except CannotEnumerate:
+            return Enclosure(0.0, self.mass.high)
+
+    def _within_several(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
+        draws, relations = list(self.trail.draws), list(self.trail.relations)
+        for end, beyond in ((low, True), (high, False)):
+            if math.isinf(end):
+                continue
+            linear, bound, upwards, strict = number.bound(end, True)
+            if len(linear.terms) == 1:
+                place = linear.terms[0][0].draw
+                parts = self.trail.split(linear, bound, draws[place], strict)
+                draws[place] = parts[bool(beyond == upwards)]
+            else:
+                relations.append(Relation(linear, bound, beyond == upwards))
+        return probability(draws, relations)
+
+    def _within_one(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
+        place = number.linear.terms[0][0].draw
+        left = self.trail.draws[place]
+        for end, beyond in ((low, True), (high, False)):
+            if not math.isinf(end):
+                linear, bound, upwards, strict = number.bound(end, True)
+                left = self.trail.split(linear, bound, left, strict)[bool(beyond == upwards)]
+        draws = [*self.trail.draws]
+        draws[place] = left
+        return probability(draws, [])
+
+
+@dataclass(frozen=True, slots=True)
+class PathList:
+    """The paths of one input; `missing` is a bound on the probability of all others, and `why` there are others."""
+
+    paths: tuple[OutputPath, ...]
+    missing: float
+    why: str = ""
+    steps: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every path is listed."""
+        return self.missing == 0
+
+    @property
+    def integrals(self) -> int:
+        """On how many paths draws are compared with each other."""
+        return sum(bool(path.trail.relations) for path in self.paths)
+
+
+class Enumerator:
+    """Enumerates the paths of one mechanism on any input.
+
+    >>> from refutedp.model.mechanism import describe
+    >>> def rare(data, rng): return bool(data[0] == 1 and rng.random() < 1e-20)
+    >>> [path.leaves for path in Enumerator(describe(rare)).paths([1], {}).paths]
+    [(False,), (True,)]
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._draws = DrawnNumbers()
+        stage = EnumeratedStage(self._draws)
+        self._rng = None if mechanism.rng is None else stage.generator(mechanism.draws_from)
+        self._copy = replace(mechanism, function=EnumeratedCopier(stage).copy(mechanism.function))
+        self._mechanism = mechanism
+        self._stage = stage
+        self._plain = Stage(self._draws)
+        self._plain_copy = replace(mechanism, function=EnumeratedCopier(self._plain).copy(mechanism.function))
+        self.calls = 0
+        """How often the mechanism was called."""
+
+    def paths(self, data: Any, arguments: Mapping[str, Any], most: int = MOST_PATHS, steps: int = 10**9) -> PathList:
+        """The paths on one input, at most so many, and those that so many draws and decisions lead down."""
+        waiting: list[tuple[float, int, tuple[int, ...]]] = [(-1.0, 0, ())]
+        known: list[OutputPath] = []
+        missing, why, order, taken = 0.0, "", 0, 0
+        with np.errstate(all="ignore"), warnings.catch_warnings(), kept_globals():
+            warnings.simplefilter("ignore")
+            while waiting:
+                if len(known) >= most or taken >= steps:
+                    why = f"there are more than {len(known)} paths"
+                    break
+                prefix = heapq.heappop(waiting)[2]
+                trail = Trail(prefix)
+                path = self._path(trail, data, arguments)
+                taken += trail.steps
+                for left, weight in trail.pending:
+                    order += 1
+                    heapq.heappush(waiting, (-weight, order, left))
+                if isinstance(path, OutputPath):
+                    known.append(path)
+                    continue
+                lost = trail.mass().high
+                missing, why = missing + lost, path
+                if missing >= 1 or (not known and lost > 0.5):
+                    break
+            missing += sum(-weight for weight, _, _ in waiting) * (1 + 1e-9)
+        return PathList(tuple(known), min(missing, 1.0), why, taken)
+
+    def _path(self, trail: Trail, data: Any, arguments: Mapping[str, Any]) -> OutputPath | str:
+        """One path; or why it is not known."""
+        self._draws.trail = trail
+        self._stage.use(self._draws)
+        try:
+            output = self._called(self._copy, self._rng, data, arguments)
+            shape, leaves = _leaves(output)
+            chosen = solution(trail.draws, trail.relations)
+        except (CannotEnumerate, UnsupportedOutputError) as trouble:
+            return str(trouble)
+        path = OutputPath(trail, shape, tuple(leaves), tuple(_asked(trail, chosen)[0]), None)
+        heard = self._repeated(path, chosen, data, arguments)
+        if heard is None:
+            return "the function itself does not do on these draws what its path says"
+        return replace(path, output=heard[0])
+
+    def repeats(self, path: OutputPath, data: Any, arguments: Mapping[str, Any], rng: np.random.Generator) -> bool:
+        """Whether the function does what a path says on other draws that lead down it, too."""
+        if path.trail.relations:
+            return True  # Such draws are known one at a time only.
+        with np.errstate(all="ignore"), warnings.catch_warnings(), kept_globals():
+            warnings.simplefilter("ignore")
+            chosen = [draw.random_point(rng) for draw in path.trail.draws]
+            return self._repeated(path, chosen, data, arguments) is not None
+
+    def _repeated(
+        self, path: OutputPath, chosen: Sequence[float], data: Any, arguments: Mapping[str, Any]
+    ) -> tuple[Any] | None:
+        """The output of the function itself on draws that lead down a path, if it is what the path says."""
+        values, families = _asked(path.trail, chosen)
+        recalled = RecalledDraws(families, values)
+        try:
+            heard = self.replayed(recalled, data, arguments)
+        except CannotEnumerate:
+            return None
+        expected = [leaf.at(list(chosen)) if isinstance(leaf, DrawnNumber) else leaf for leaf in path.leaves]
+        if not recalled.faithful or not _heard(heard, path.shape, expected):
+            return None
+        return (heard,)
+
+    def replayed(self, draws: RecalledDraws, data: Any, arguments: Mapping[str, Any]) -> Any:
+        """The output of the function itself on given draws; of a plain copy, where it draws from modules."""
+        self._plain.use(draws)
+        from_modules = self._mechanism.rng is None or self._stage.draws_from_modules
+        mechanism = self._plain_copy if from_modules else self._mechanism
+        rng = None if mechanism.rng is None else self._plain.generator(mechanism.draws_from)
+        return self._called(mechanism, rng, data, arguments)
+
+    def _called(self, mechanism: Mechanism, rng: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
+        self.calls += 1
+        try:
+            return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+        except Exception as error:
+            return Raised(type(error).__name__)
+
+
+def _asked(trail: Trail, chosen: Sequence[float]) -> tuple[list[float], list[Any]]:
+    """The values of the draws that the function asks for: the parts of a difference instead of the difference."""
+    parts: dict[int, float] = {}
+    for number, (up, down) in trail.merges.items():
+        parts[up], parts[down] = 1 + max(chosen[number], 0.0), 1 - min(chosen[number], 0.0)
+    numbers = [k for k in range(len(trail.draws)) if k not in trail.merges]
+    return [parts.get(k, chosen[k]) for k in numbers], [trail.draws[k].family for k in numbers]
+
+
+_MARK = 2.0**60
+"""What stands for drawn leaf number k while an output is taken apart is so much plus k times 1024."""
+
+
+def _leaves(output: Any) -> tuple[Shape, list[Any]]:
+    """The shape of an output, and its leaves in order, drawn numbers among them."""
+    drawn: list[DrawnNumber] = []
+    shape, leaves = shape_of(_marked(output, drawn))
+    marks = {_MARK + 1024 * k: number for k, number in enumerate(drawn)}
+    leaves = [leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves]
+    found = [marks.get(float(leaf), leaf) if type(leaf) in (int, float) else leaf for leaf in leaves]
+    if sum(isinstance(leaf, DrawnNumber) for leaf in found) != len(drawn):
+        raise CannotEnumerate("an output has drawn numbers in a container that is not followed")
+    return shape, found
+
+
+def _marked(value: Any, drawn: list[DrawnNumber]) -> Any:
+    if isinstance(value, AbsoluteNumber):
+        value = value.cased()
+    if isinstance(value, DrawnNumber):
+        drawn.append(value)
+        mark = _MARK + 1024 * (len(drawn) - 1)
+        return int(mark) if value.whole else mark
+    if type(value) in (list, tuple):
+        return type(value)([_marked(item, drawn) for item in value])
+    if type(value) is dict:
+        return {key: _marked(item, drawn) for key, item in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        items = [_marked(item, drawn) for item in value.flat]
+        return np.array(items).reshape(value.shape) if items else value
+    return value
+
+
+def _heard(heard: Any, shape: Shape, expected: Sequence[Any]) -> bool:
+    try:
+        return _same(heard, shape, expected)
+    except UnsupportedOutputError:
+        return False
+
+
+def _same(heard: Any, shape: Shape, expected: Sequence[Any]) -> bool:
+    """Whether the function returned what the path says, up to the rounding of drawn floats."""
+    own, leaves = _leaves(heard)
+    if own.label != shape.label or own.paths != shape.paths or own.kinds != shape.kinds:
+        return False
+    for kind, one, other in zip(shape.kinds, leaves, expected, strict=True):
+        if kind in NUMERIC and one != other and not (one != one and other != other):
+            if kind == "int" or not abs(one - other) <= CLOSE * (1 + abs(other)):
+                return False
+        elif kind not in NUMERIC and one != other:
+            return False
+    return True

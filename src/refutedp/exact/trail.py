@@ -1,0 +1,353 @@
+"""One path of a mechanism: the draws that it made, and what its comparisons say of them.
+
+A mechanism is run again for every path, with a prefix of decisions. At a comparison whose outcome the draws so far
+do not decide, the run takes one side, and the other side is left for another run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from refutedp.exact.families import ALL, MOST_VALUES, NONE, DrawFamily, Enclosure, difference, last_where
+
+Function: TypeAlias = Callable[[float], float]
+NEAR = 2.0**-40
+"""Values so near to an end, as a part of it, may lie on its other side in other floats."""
+HALVINGS = 4
+"""Parts of sixteen, each as likely, from which other draws of a path are taken."""
+MOST_STEPS = 400
+"""Draws and decisions on one path."""
+
+
+class CannotEnumerate(BaseException):
+    """A path met something that is not followed; no `except Exception` of the mechanism catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The draws between two ends, each right to its slack: what rounding may have moved it by."""
+
+    low: float
+    high: float
+    low_slack: float = 0.0
+    high_slack: float = 0.0
+
+    def cut(self, end: float, slack: float) -> tuple[Span | None, Span | None]:
+        """The parts up to the end and beyond it."""
+        if end >= self.high:
+            return self, None
+        if end < self.low:
+            return None, self
+        return Span(self.low, end, self.low_slack, slack), Span(end, self.high, slack, self.high_slack)
+
+    def mass(self, family: DrawFamily) -> Enclosure:
+        """Its probability."""
+        if not self.low_slack and not self.high_slack:
+            return family.mass(self.low, self.high)
+        inner = family.mass(self.low + self.low_slack, self.high - self.high_slack)
+        outer = family.mass(self.low - self.low_slack, self.high + self.high_slack)
+        return Enclosure(inner.low, outer.high)
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingDraw:
+    """One draw in standard form, and which values are left on this path."""
+
+    family: DrawFamily
+    left: tuple[Span, ...]
+
+    def mass(self) -> Enclosure:
+        """The probability of what is left."""
+        return sum((one.mass(self.family) for one in self.left), NONE)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value that is left."""
+        return self.left[0].low, self.left[-1].high
+
+    def cut(self, end: float, slack: float) -> tuple[RemainingDraw, RemainingDraw]:
+        """The draw up to the end, and beyond it."""
+        sides: tuple[list[Span], list[Span]] = ([], [])
+        for one in self.left:
+            # Of whole numbers, those beyond an end begin with the next one.
+            parts = self._cut_whole(one, end) if self.family.whole else one.cut(end, slack)
+            for side, part in zip(sides, parts, strict=True):
+                if part is not None:
+                    side.append(part)
+        return RemainingDraw(self.family, tuple(sides[0])), RemainingDraw(self.family, tuple(sides[1]))
+
+    def _cut_whole(self, one: Span, end: float) -> tuple[Span | None, Span | None]:
+        if end >= one.high:
+            return one, None
+        if end < one.low:
+            return None, one
+        return Span(one.low, math.floor(end)), Span(math.floor(end) + 1, one.high)
+
+    def joined(self, other: RemainingDraw) -> RemainingDraw:
+        """What is left here or there."""
+        return RemainingDraw(self.family, tuple(sorted((*self.left, *other.left), key=lambda one: one.low)))
+
+    def random_point(self, rng: np.random.Generator) -> float:
+        """A value that is left, near an end of what is left as likely as in the middle of it."""
+        one = self.left[int(rng.integers(len(self.left)))]
+        low, high = one.low + one.low_slack, one.high - one.high_slack
+        for _ in range(HALVINGS):
+            middle = self.family.point(low, high)
+            if rng.random() < 0.5:
+                low = middle
+            else:
+                high = middle
+        return self.family.point(low, high)
+
+    def point(self) -> float:
+        """A value in the likeliest interval."""
+        best = max(self.left, key=lambda one: one.mass(self.family).high)
+        return self.family.point(best.low, best.high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """A monotone function of one draw; the draw itself where `function` is None."""
+
+    draw: int
+    function: Function | None = None
+    increases: bool = True
+
+    def at(self, value: float) -> float:
+        """Its value where the draw has this one."""
+        return value if self.function is None else self.function(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A sum of atoms times numbers, plus a number; right to `slack`."""
+
+    terms: tuple[tuple[Atom, float], ...]
+    plus: float = 0.0
+    slack: float = 0.0
+
+    def at(self, values: list[float]) -> float:
+        """Its value for these draws."""
+        return sum(times * atom.at(values[atom.draw]) for atom, times in self.terms) + self.plus
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a comparison of several draws says: the sum is at most `end`, or it is larger."""
+
+    sum: Linear
+    end: float
+    above: bool
+
+
+@dataclass(slots=True)
+class Trail:
+    """What is known on the path so far."""
+
+    prefix: tuple[int, ...] = ()
+    draws: list[RemainingDraw] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    pending: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
+    """Sides that were left, each with a bound on its probability."""
+    steps: int = 0
+    weight: float = 1.0
+    """About how likely the path is so far; relations are taken to halve it."""
+    merges: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Draws that stand for the difference of two others."""
+
+    def tick(self) -> None:
+        """Count a draw or a decision."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise CannotEnumerate(f"a path has more than {MOST_STEPS} draws and decisions")
+
+    def draw(self, family: DrawFamily) -> Linear:
+        """A new draw."""
+        self.tick()
+        self.draws.append(RemainingDraw(family, (Span(family.low, family.high),)))
+        atom = Atom(len(self.draws) - 1)
+        return Linear(((atom, 1.0),))
+
+    def merged(self, linear: Linear) -> Linear:
+        """The sum, with the difference of two geometric or exponential draws as one draw of known distribution."""
+        (one, other) = linear.terms if len(linear.terms) == 2 else (None, None)
+        if one is None or other is None or one[0].function or other[0].function or one[1] != -other[1]:
+            return linear
+        up, down = (one[0], other[0]) if one[1] > 0 else (other[0], one[0])
+        first, second = self.draws[up.draw], self.draws[down.draw]
+        family = difference(first.family) if first.family is second.family else None
+        whole = all(draw.left == (Span(draw.family.low, draw.family.high),) for draw in (first, second))
+        if family is None or not whole:
+            return linear
+        sum_of_one = self.draw(family)
+        self.merges[len(self.draws) - 1] = up.draw, down.draw
+        return Linear(((sum_of_one.terms[0][0], abs(one[1])),), linear.plus, linear.slack)
+
+    def require_free(self, number: int) -> None:
+        """A draw that went into a difference is not looked at by itself."""
+        if any(number in parts for parts in self.merges.values()):
+            raise CannotEnumerate("a draw is used alone and in a difference")
+
+    def mass(self) -> Enclosure:
+        """The probability of what single draws have left; relations make it less."""
+        whole = ALL
+        for draw in self.draws:
+            if draw.left[0].low != draw.family.low or draw.left[-1].high != draw.family.high or len(draw.left) > 1:
+                whole = whole * draw.mass()
+        return whole
+
+    def at_most(self, linear: Linear, end: float, strict: bool = False) -> bool:
+        """Whether the sum is at most `end`, or below it: on this path it is, or it is not."""
+        low, high = self.range(linear)
+        if high < end:
+            return True
+        if low > end:
+            return False
+        if len(linear.terms) == 1:
+            return self._at_most_one(linear, end, strict)
+        draws = {atom.draw for atom, _ in linear.terms}
+        whole = [number for number in sorted(draws) if self.draws[number].family.whole]
+        if whole:
+            fewest = min(whole, key=lambda number: self.draws[number].ends[1] - self.draws[number].ends[0])
+            return self.at_most(_with_value(linear, fewest, self.value_of(fewest)), end, strict)
+        if len(draws) < len(linear.terms):
+            raise CannotEnumerate("a comparison mixes functions of one draw")
+        first = self._decide((0.5, 0.5)) == 0
+        self.relations.append(Relation(linear, end, not first))
+        return first
+
+    def _at_most_one(self, linear: Linear, end: float, strict: bool) -> bool:
+        ((atom, _),) = linear.terms
+        below, beyond = self.split(linear, end, strict=strict)
+        if self.draws[atom.draw].family.whole and self._rounding_decides(linear, end, below, beyond):
+            raise CannotEnumerate("rounding decides a comparison of a whole number")
+        weights = below.mass().high, beyond.mass().high
+        if not all(weights):
+            # On real numbers a single value has no probability.
+            return weights[0] > 0
+        first = self._decide(weights) == 0
+        self.draws[atom.draw] = below if first else beyond
+        return first
+
+    def split(
+        self, linear: Linear, end: float, left: RemainingDraw | None = None, strict: bool = False
+    ) -> tuple[RemainingDraw, RemainingDraw]:
+        """The draw of a sum of one atom, or its part `left`, where the sum is at most `end`, and where it is not."""
+        ((atom, times),) = linear.terms
+        self.require_free(atom.draw)
+        draw = self.draws[atom.draw] if left is None else left
+        if not draw.left or math.isinf(end):
+            nothing = RemainingDraw(draw.family, ())
+            return (draw, nothing) if end > 0 else (nothing, draw)
+        value = (end - linear.plus) / times
+        slack = (linear.slack + 2.0**-51 * (abs(end) + abs(linear.plus)) * (linear.plus != 0)) / abs(times)
+        slack += 2.0**-52 * abs(value) * (times != 1)
+        upwards = times > 0
+        if draw.family.whole and atom.function is None:
+            # As the floats of the mechanism have it: whole numbers have no slack.
+            value, slack = last_where(partial(_below, linear, end, strict), *draw.ends, upwards), 0.0
+        elif atom.function is not None:
+            low, high = draw.ends
+            least = value
+            if math.isnan(_at(atom, low)) or math.isnan(_at(atom, high)):
+                raise CannotEnumerate("a function of a draw has no value")
+            test = (lambda x: _at(atom, x) <= least) if upwards else (lambda x: _at(atom, x) < least)
+            value, slack = last_where(test, low, high, atom.increases), 0.0
+            upwards = upwards == atom.increases
+        below, beyond = draw.cut(value, slack)
+        return (below, beyond) if upwards else (beyond, below)
+
+    def _rounding_decides(self, linear: Linear, end: float, *sides: RemainingDraw) -> bool:
+        """Whether one of the values next to the end is so near to it that other floats would compare otherwise."""
+        ((atom, times),) = linear.terms
+        if atom.function is not None or all(float(one).is_integer() for one in (times, linear.plus, end)):
+            return False
+        values = [times * edge + linear.plus for side in sides if side.left for edge in side.ends]
+        near = NEAR * (abs(end) + abs(linear.plus))
+        return any(0 < abs(value - end) <= near for value in values)
+
+    def inside(self, linear: Linear, low: float, high: float) -> bool:
+        """Whether a sum of one atom lies in (low, high]."""
+        place = linear.terms[0][0].draw
+        below, rest = self.split(linear, low)
+        inner, beyond = self.split(linear, high, rest)
+        return self.one_of([inner, below.joined(beyond)], place) == 0
+
+    def one_of(self, choices: list[RemainingDraw], number: int) -> int:
+        """Which of several parts of a draw it lies in."""
+        possible = [k for k, part in enumerate(choices) if part.left and part.mass().high > 0]
+        if not possible:
+            raise CannotEnumerate("no value of a draw is left")
+        chosen = possible[0]
+        if len(possible) > 1:
+            chosen = possible[self._decide(tuple(choices[k].mass().high for k in possible))]
+        self.draws[number] = choices[chosen]
+        return chosen
+
+    def value_of(self, number: int) -> float:
+        """The value of a draw of few whole numbers: one path for each."""
+        self.require_free(number)
+        draw = self.draws[number]
+        low, high = draw.ends
+        if not draw.family.whole or high - low >= MOST_VALUES:
+            raise CannotEnumerate("a plain number is wanted of a draw with many values")
+        values = [k for one in draw.left for k in range(int(one.low), int(one.high) + 1)]
+        parts = [RemainingDraw(draw.family, (Span(k, k),)) for k in values]
+        return values[self.one_of(parts, number)]
+
+    def range(self, linear: Linear) -> tuple[float, float]:
+        """Between which numbers the sum lies."""
+        low = high = linear.plus
+        for atom, times in linear.terms:
+            ends = [_at(atom, end) for end in self.draws[atom.draw].ends]
+            ends = sorted(times * end for end in ends)
+            if any(map(math.isnan, ends)):
+                raise CannotEnumerate("a function of a draw has no value")
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _decide(self, weights: tuple[float, ...]) -> int:
+        """The decision of the prefix; beyond it the likeliest one, which leaves the others for later."""
+        self.tick()
+        place = len(self.taken)
+        if place < len(self.prefix):
+            chosen = self.prefix[place]
+            if chosen >= len(weights):
+                raise CannotEnumerate("it does not compute the same thing each time it is run")
+        else:
+            chosen = max(range(len(weights)), key=lambda k: weights[k])
+        total = math.fsum(weights)
+        if place >= len(self.prefix):
+            for k, weight in enumerate(weights):
+                if k != chosen:
+                    self.pending.append(((*self.taken, k), self.weight * weight / total))
+        self.weight *= weights[chosen] / total
+        self.taken.append(chosen)
+        return chosen
+
+
+def _with_value(linear: Linear, number: int, value: float) -> Linear:
+    """The sum where one draw has this value."""
+    kept = tuple((atom, times) for atom, times in linear.terms if atom.draw != number)
+    fixed = sum(times * _at(atom, value) for atom, times in linear.terms if atom.draw == number)
+    plus = linear.plus + fixed
+    return Linear(kept, plus, linear.slack + 2.0**-52 * abs(plus))
+
+
+def _at(atom: Atom, x: float) -> float:
+    try:
+        return atom.at(x)
+    except OverflowError:
+        return math.inf if atom.increases == (x > 0) else -math.inf
+
+
+def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:
+    value = linear.terms[0][1] * x + linear.plus
+    return value < end if strict else value <= end

@@ -1,0 +1,97 @@
+"""Exact evidence in words: what it says, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+
+from refutedp.model.claims import Claim
+from refutedp.model.records import ExactEvidence, ExactLoss
+
+
+def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
+    """What the evidence says, for a person who was not there."""
+    return (
+        f"The event “{exact.event.words()}” has a probability of at least {probability_text(exact.low)} on d1 and of "
+        f"{_at_most(exact.high)} on d2. {_allowed(claim, exact)}. "
+        "This is arithmetic over the mechanism's paths, no test."
+    )
+
+
+def exact_lines(exact: ExactEvidence, claim: Claim) -> list[str]:
+    """The evidence as lines of a report."""
+    return [
+        f"  P(M(d1) in the event) ≥ {probability_text(exact.low)}",
+        f"  P(M(d2) in the event) ≤ {probability_text(exact.high)}",
+        f"  {_allowed(claim, exact)}",
+        f"  claimed: {claim}; real ε ≥ {exact_bound(exact)} by arithmetic, up to rounding: there is no p-value",
+        *(f"  {line}" for line in basis(exact)),
+    ]
+
+
+def basis(exact: ExactEvidence) -> list[str]:
+    """What the evidence rests on."""
+    first, second = exact.paths
+    missing = max(exact.missing)
+    listed = (
+        "all of them" if missing == 0 else f"the others have a probability of at most {missing:.2g}, counted in full"
+    )
+    lines = [
+        f"It rests on {first:,} paths on d1 and {second:,} on d2 ({listed}), each repeated by the function itself,",
+        f"and on real numbers; {exact.calls:,} plain calls a side agree with the probabilities of common outputs.",
+    ]
+    for one in exact.witnesses:
+        draws = ", ".join(f"{value:.6g}" for value in one.draws[:6])
+        more = f" and {len(one.draws) - 6} more" if len(one.draws) > 6 else ""
+        output = one.output if len(one.output) <= 60 else f"{one.output[:57]}..."
+        lines.append(f"On d1 the draws {draws}{more} (in units of their scale) give {output}.")
+    return lines
+
+
+def loss_lines(loss: ExactLoss | None) -> list[str]:
+    """The exact ε of the pair, where it is known."""
+    if loss is None:
+        return []
+    first, second = loss.paths
+    low, high = loss.epsilon
+    value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
+    lines = [
+        f"  on this pair the real ε is {value}, up to rounding: nothing larger exists, for all paths",
+        f"  of the function are known ({first:,} on d1, {second:,} on d2)",
+    ]
+    if loss.delta is not None and loss.delta[0] > 0:
+        lines[-1] += f"; its real δ at the claimed ε is {sum(loss.delta) / 2:.6g}"
+    return lines
+
+
+def probability_text(value: float) -> str:
+    """A probability that keeps its digits however small.
+
+    >>> probability_text(3.059e-7), probability_text(0.25), probability_text(0.0)
+    ('3.06e-07', '0.25', '0')
+    """
+    return f"{value:.3g}"
+
+
+def exact_bound(exact: ExactEvidence) -> str:
+    """The least ε that permits the probabilities, as text."""
+    return "∞" if exact.high == 0 else f"{exact.epsilon_lower_bound:.4g}"
+
+
+def ratio_words(epsilon: float) -> str:
+    """A ratio as a power of e and as a number.
+
+    >>> ratio_words(0.5)
+    'e^0.5 = 1.649'
+    """
+    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
+
+
+def _at_most(high: float) -> str:
+    return "0" if high == 0 else f"at most {probability_text(high)}"
+
+
+def _allowed(claim: Claim, exact: ExactEvidence) -> str:
+    if claim.pure_epsilon is not None:
+        most = f"{probability_text(claim.largest(exact.high))} on d1" if exact.high else "no probability at all on d1"
+        return f"The claim allows a ratio of at most {ratio_words(claim.pure_epsilon)}: {most}"
+    return f"At d2's probability the claim allows at most {probability_text(claim.largest(exact.high))} on d1"

@@ -1,0 +1,148 @@
+"""Paths and their probabilities, in the ways in which people write mechanisms."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from refutedp.exact.path_list import Enumerator
+from refutedp.model.mechanism import describe
+
+
+def paths_of(function, data, **arguments):
+    return Enumerator(describe(function)).paths(data, arguments)
+
+
+def chances(listed):
+    found = {}
+    for path in listed.paths:
+        found[path.leaves] = found.get(path.leaves, 0.0) + (path.mass.low + path.mass.high) / 2
+    return found
+
+
+def total(listed):
+    low, high = (math.fsum(path.mass[side] for path in listed.paths) for side in (0, 1))
+    return low <= 1 + 1e-9 and high + listed.missing >= 1 - 1e-9 and high - low < 1e-8
+
+
+def steps(data, rng):
+    value = int(rng.geometric(0.5)) + int(rng.integers(0, 3))
+    return "many" if value > 4 else value % 2 == 0
+
+
+def functions(data, rng):
+    u = rng.random()
+    noise = -math.log(u) if u > 0 else 0.0
+    return bool(math.exp(noise / 2) > 3 and np.sqrt(noise) < 2)
+
+
+def modules(data):
+    return abs(np.random.normal()) > 2 or random.random() < 0.25
+
+
+def arrays(data, rng):
+    noisy = np.asarray(data) + rng.laplace(size=len(data))
+    return (noisy > 0).tolist()
+
+
+def loop(data, rng):
+    for tries in range(20):
+        if not -1 < rng.laplace() < 2:
+            return tries
+    return None
+
+
+def chosen(data, rng):
+    return rng.choice(["a", "b", "c"], p=[0.5, 0.25, 0.25]) + str(rng.permutation(2)[0])
+
+
+def raised(data, rng):
+    if rng.exponential() > 3:
+        raise ValueError("too large")
+    return {"clipped": float(np.clip(rng.laplace(), 2, 3)) > 2}
+
+
+@pytest.mark.parametrize("function", [steps, functions, modules, arrays, loop, chosen, raised])
+def test_probabilities_add_up_and_agree_with_runs(function):
+    listed = paths_of(function, [0.5, -1.0])
+    assert listed.paths
+    assert total(listed)
+    exact, runs, rng = {}, 4_000, np.random.default_rng(1)
+    np.random.seed(1)
+    random.seed(1)
+    for path in listed.paths:
+        exact[repr(path.output)] = exact.get(repr(path.output), 0.0) + path.mass.high
+    seen = {}
+    for _ in range(runs):
+        try:
+            output = function([0.5, -1.0], rng) if function is not modules else function([0.5, -1.0])
+        except ValueError:
+            output = "Raised(error='ValueError')"
+            seen[output] = seen.get(output, 0) + 1
+            continue
+        if isinstance(output, np.generic):
+            output = output.item()
+        seen[repr(output)] = seen.get(repr(output), 0) + 1
+    exact = {key.replace("np.True_", "True").replace("np.False_", "False"): value for key, value in exact.items()}
+    for key, hits in seen.items():
+        share = exact[key.replace("np.str_(", "np.str_(")]
+        # Six standard deviations: one of some thirty events in 5e8 errs so.
+        assert abs(hits - runs * share) <= 6 * math.sqrt(runs * share * (1 - share)) + 1, key
+
+
+def test_the_likeliest_paths_come_first_and_the_rest_is_counted():
+    def endless(data, rng):
+        tries = 0
+        while rng.random() < 0.5:
+            tries += 1
+        return tries
+
+    listed = Enumerator(describe(endless)).paths([0], {}, most=20)
+    assert len(listed.paths) == 20
+    assert 2.0**-20 <= listed.missing <= 2.0**-20 * (1 + 1e-6)
+
+
+def test_two_draws_compared_with_a_third():
+    def largest(data, rng):
+        one, two, three = (rng.laplace(scale=2) for _ in range(3))
+        return one > two and one > three
+
+    found = chances(paths_of(largest, [0]))
+    assert found[(True,)] == pytest.approx(1 / 3, abs=1e-9)
+
+
+def test_a_difference_of_exponentials_is_laplace_noise():
+    def noisy(data, rng):
+        return data[0] + rng.exponential(2.0) - rng.exponential(2.0) > 5
+
+    assert chances(paths_of(noisy, [1]))[(True,)] == pytest.approx(math.exp(-2) / 2, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda data, rng: rng.laplace() * rng.laplace() > 0,
+        lambda data, rng: math.sin(rng.laplace()) > 0,
+        lambda data, rng: rng.gamma(2.0) > 1,
+    ],
+)
+def test_what_cannot_be_followed_is_missing(function):
+    listed = paths_of(function, [0])
+    assert listed.missing > 0.4
+    assert listed.why
+
+
+def test_a_function_that_differs_from_call_to_call_is_not_believed():
+    calls = []
+
+    def counting(data, rng):
+        calls.append(None)
+        return len(calls), rng.random() < 0.5
+
+    assert paths_of(counting, [0]).missing == 1
+
+
+def test_the_same_paths_each_time():
+    first, second = (paths_of(arrays, [0.5, -1.0]) for _ in range(2))
+    assert [path.values for path in first.paths] == [path.values for path in second.paths]
