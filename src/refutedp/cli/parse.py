@@ -141,7 +141,9 @@ def adjacency(
         return None
     if name in (None, "all-differ", "one-differs"):
         if records:
-            raise UsageError("--record goes with --adjacency add-remove, replace or any-two, where data are records")
+            raise UsageError(
+                "--record goes with --adjacency add-remove or replace, where data are records, and any-two"
+            )
         if by is not None:
             raise UsageError("--by goes with --adjacency add-remove or replace, where data are records")
         if not odd:
