@@ -150,4 +150,4 @@ def test_a_sampled_step_against_its_event():
     quiet = BATCH / 100
     for step, verdict in ((sampled, Verdict.NOT_FOUND), (less_noise, Verdict.VIOLATION)):
         audited = from_training_step(step, quiet, claim=claim, neighbours="add")
-        assert check(audited, **BUDGET).verdict is verdict
+        assert check(audited, search_runs=500, confirm_runs=20_000).verdict is verdict

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from refutedp.adapters.installed import ADAPTERS
 from refutedp.api.check import check
 from refutedp.api.command import Command
 from refutedp.api.replay import replay
@@ -256,6 +257,21 @@ def mechanisms_command() -> None:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@app.command("adapters", short_help="List the adapters of libraries, and which are installed.")
+def adapters_command() -> None:
+    """List the adapters: what each can check, and the version that is installed or the line that installs it.
+
+    \b
+    Example:
+      refutedp adapters
+    """
+    with running():
+        for one in ADAPTERS:
+            missing = f'not installed: pip install "refutedp[{one.extra}]"'
+            say(f"{one.function}  ({one.package} {one.installed or missing})")
+            say(f"    {one.checks}")
 
 
 @app.command("reproduce", short_help="Make the paper's figures and tables again.")

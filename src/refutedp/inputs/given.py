@@ -120,7 +120,7 @@ def given_pairs(adjacency: Adjacency, pairs: Any) -> list[Pair]:
         if _same(d1, d2):
             raise UsageError(f"pairs[{number}] holds the same input twice, {one_line(d1)}: nothing could differ")
         require_adjacent(adjacency, d1, d2, number)
-        made.append(Pair(d1, d2, "given"))
+        made.append(pair if isinstance(pair, Pair) else Pair(d1, d2, "given"))
     return made
 
 
