@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench setup clean
+.PHONY: demo test lint browser bench setup package clean
 
 setup: $(READY)
 
@@ -35,6 +35,20 @@ test: lint browser
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+# Wheel and sdist, each installed into an empty environment and tried there, outside this folder.
+package:
+	rm -rf dist build/package
+	$(PYTHON) -m venv build/package/tools
+	build/package/tools/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/package/tools/bin/python -m build --outdir dist .
+	@for made in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf build/package/empty && $(PYTHON) -m venv build/package/empty \
+	  && build/package/empty/bin/python -m pip install --quiet --disable-pip-version-check $$made \
+	  && (cd build/package/empty && env -u PYTHONPATH bin/refutedp --version && env -u PYTHONPATH bin/refutedp adapters \
+	      && { env -u PYTHONPATH bin/refutedp check isvt4 --epsilon 0.5 --quiet; test $$? = 1; }) \
+	  && echo "$$made works." || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

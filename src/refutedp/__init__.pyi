@@ -10,10 +10,12 @@ from .inputs.arguments import Between, OneOf
 from .model.adjacency import (
     ADD_REMOVE,
     ALL_DIFFER,
+    ANY_TWO,
     ONE_DIFFERS,
     REPLACE,
     AddRemove,
     AllDiffer,
+    AnyTwo,
     OneDiffers,
     Replace,
 )
@@ -33,12 +35,14 @@ __version__: str
 __all__ = [
     "ADD_REMOVE",
     "ALL_DIFFER",
+    "ANY_TWO",
     "FDP",
     "ONE_DIFFERS",
     "REPLACE",
     "ZCDP",
     "AddRemove",
     "AllDiffer",
+    "AnyTwo",
     "ApproxDP",
     "Between",
     "Command",

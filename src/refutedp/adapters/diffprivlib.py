@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from refutedp.model.records import Pair
 try:
     from diffprivlib.accountant import BudgetAccountant
     from diffprivlib.mechanisms.base import DPMechanism
-    from sklearn.base import BaseEstimator, clone
+    from sklearn.base import BaseEstimator
 except ImportError as error:
     raise ImportError(
         f"refutedp.adapters.diffprivlib needs diffprivlib with a scikit-learn that suits it ({error}): "
@@ -30,7 +31,8 @@ except ImportError as error:
 _WHOLE_NOISE = ("Geometric", "GeometricTruncated", "GeometricFolded", "GaussianDiscrete")
 _COUNTING = ("histogram", "histogramdd")
 """Tools whose data may grow by one; the others take the number of records for public."""
-_SIZE = 3
+FAR = 1000.0
+"""How far out a record lies where a model has no bounds."""
 
 
 def from_diffprivlib(
@@ -171,16 +173,31 @@ def _tool(
     if ends is None and name != "count_nonzero":
         given = "range" if name.startswith("histogram") else "bounds"
         raise UsageError(f"{name} needs {given}=(low, high), or it reads them from the data and leaks them")
+    odd: tuple[Any, ...] = ()
     if records is None:
         low, high = (0.0, 1.0) if ends is None else np.ravel(ends).astype(float).tolist()
         records = (low, high) if ends is None else (low, high, (low + high) / 2)
+        odd = (math.nan, high + 10 * (high - low or 1.0))
     claim = _pairs.stated_claim(arguments.get("epsilon", 1.0))
-    adjacency: Adjacency = Replace(tuple(records))
-    pairs = _pairs.replaced_pairs(records, _SIZE)
-    if name in _COUNTING:
-        adjacency = AddRemove(tuple(records))
-        pairs = [pair for pair in _pairs.added_pairs(records) if pair.d1]
-    return _Call(tool, dict(arguments), seeded), Own(claim, adjacency, pairs, _notes(seeded))
+    run, usual = _Call(tool, dict(arguments), seeded), tuple(records)
+    counting = name in _COUNTING
+    adjacency: Adjacency = AddRemove(usual) if counting else Replace(usual)
+
+    def pairs(size: int) -> list[Pair]:
+        made = _pairs.added_pairs(usual, size) if counting else _pairs.replaced_pairs(usual, size)
+        crowd = [usual[0]] * size
+        for record in odd:
+            after = [*crowd, record] if counting else [record, *crowd[1:]]
+            made.append(Pair(crowd, after, f"an odd record, {record}", outside=str(record)))
+        return [pair for pair in made if pair.d1]
+
+    return run, Own(claim, adjacency, _pairs.grown(_seeded_run(run), pairs), _notes(seeded))
+
+
+def _seeded_run(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """The run with a generator of its own, to see whether outputs vary at all."""
+    rng = np.random.default_rng(0)
+    return lambda data, *, size: run(data, size=size, rng=rng)
 
 
 @dataclass(frozen=True)
@@ -194,11 +211,14 @@ class _Fit:
     def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
         table = np.array([list(record) for record in data], dtype=float)
         state = _state(rng)
+        parameters = self.model.get_params(deep=False)
 
         def call() -> dict[str, Any]:
-            model = clone(self.model).set_params(accountant=BudgetAccountant())
+            # Built anew rather than cloned: a clone copies all that the accountant remembers, more in every run.
+            fresh = {**parameters, "accountant": BudgetAccountant()}
             if self.seeded:
-                model.set_params(random_state=int(state.randint(2**31)))
+                fresh["random_state"] = int(state.randint(2**31))
+            model = type(self.model)(**fresh)
             model.fit(*((table[:, :-1], table[:, -1]) if self.supervised else (table,)))
             return learned(model)
 
@@ -219,32 +239,39 @@ def learned(model: Any) -> dict[str, Any]:
 def _model(model: Any, seeded: bool, records: Sequence[Any] | None) -> tuple[Callable[..., Any], Own]:
     seeded = seeded or model.get_params().get("random_state") is not None
     supervised = getattr(model, "_estimator_type", None) in ("classifier", "regressor")
-    if records is None:
-        records = _records(model, supervised)
-    pairs = [_with_crowd(records, pair) for pair in _pairs.replaced_pairs(records, 1)]
-    own = Own(
-        _pairs.stated_claim(model.epsilon), Replace(tuple(map(tuple, records))), pairs[: _pairs.MOST], _notes(seeded)
-    )
-    return _Fit(model, supervised, seeded), own
+    given = records is not None
+    usual = [tuple(record) for record in records or _records(model, supervised)]
+    run = _Fit(model, supervised, seeded)
+
+    def pairs(size: int) -> list[Pair]:
+        return [_with_crowd(usual, pair, size + 1) for pair in _pairs.replaced_pairs(usual, 1)][: _pairs.MOST]
+
+    found = pairs(_pairs.SIZES[0]) if given else _pairs.grown(_seeded_run(run), pairs)
+    return run, Own(_pairs.stated_claim(model.epsilon), Replace(tuple(usual)), found, _notes(seeded))
 
 
 def _records(model: Any, supervised: bool) -> list[tuple[float, ...]]:
-    """Corners of the model's bounds, with both classes."""
+    """Corners of the model's bounds, with both classes; of a ball, its norm; with neither, one value far outside."""
     bounds = getattr(model, "bounds", None) or getattr(model, "bounds_X", None)
-    if bounds is None:
-        raise UsageError(
-            f"{type(model).__name__} has no bounds to take records from: give some, as in records=[(x1, x2, target)]"
-        )
-    low, high = (tuple(float(x) for x in np.ravel(end)) for end in bounds)
+    norm = getattr(model, "data_norm", None)
+    if bounds is not None:
+        low, high = (tuple(float(x) for x in np.ravel(end)) for end in bounds)
+    elif norm is not None:
+        low, high = (0.0, -float(norm)), (0.0, float(norm))
+    else:
+        # It reads its bounds from the data, and warns that it does.
+        low, high = (0.0, 0.0), (1.0, 1.0)
+    far = [] if bounds is not None or norm is not None else [tuple(FAR * x for x in high)]
     if not supervised:
-        return [low, high]
+        return [low, high, *far]
     first, second = np.ravel(getattr(model, "bounds_y", None) or (0, 1))[:2]
-    return [(*low, float(first)), (*high, float(second)), (*high, float(first)), (*low, float(second))]
+    corners = [(*low, float(first)), (*high, float(second)), (*high, float(first)), (*low, float(second))]
+    return [*corners, *((*record, float(second)) for record in far)]
 
 
-def _with_crowd(records: Sequence[Any], pair: Pair) -> Pair:
-    """A few others beside the record that changes, for models cannot be fitted to one: all of the first kind."""
-    crowd = [tuple(records[0])] * 4
+def _with_crowd(records: Sequence[Any], pair: Pair, size: int) -> Pair:
+    """Others beside the record that changes, for models cannot be fitted to one: all of the first kind."""
+    crowd = [tuple(records[0])] * size
     return Pair([*crowd, tuple(pair.d1[0])], [*crowd, tuple(pair.d2[0])], pair.category)
 
 

@@ -8,10 +8,14 @@ from typing import Any, Unpack
 
 from refutedp.api.check import CheckKeywords, check
 from refutedp.detector.result import Result, Verdict
-from refutedp.model.adjacency import ADD_REMOVE, REPLACE
+from refutedp.model.adjacency import ADD_REMOVE, ANY_TWO, REPLACE
 from refutedp.model.claims import Claim
 
-_RECORD_ADJACENCIES = {str(ADD_REMOVE): ["--adjacency", "add-remove"], str(REPLACE): ["--adjacency", "replace"]}
+_RECORD_ADJACENCIES = {
+    str(ADD_REMOVE): ["--adjacency", "add-remove"],
+    str(REPLACE): ["--adjacency", "replace"],
+    str(ANY_TWO): ["--adjacency", "any-two"],
+}
 
 
 class PrivacyViolation(AssertionError):
@@ -53,8 +57,10 @@ def _check_command(result: Result) -> str | None:
     if reference is None or evidence is None or not stated:
         return None
     pair = evidence.pair
-    if not all(isinstance(data, list | tuple | int | float) for data in (pair.d1, pair.d2)):
+    if not all(isinstance(data, list | tuple | int | float | str) for data in (pair.d1, pair.d2)):
         return None  # arrays and frames have no form on the command line
+    if result.adjacency.startswith("all records of one "):
+        return None  # a result knows its adjacency in words only, and --by needs the column
     words = ["refutedp", "check", reference, *stated]
     words += _RECORD_ADJACENCIES.get(result.adjacency, [])
     words += ["--pair", f"{pair.d1!r}|{pair.d2!r}", "--seed", str(result.settings.seed)]

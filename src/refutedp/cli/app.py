@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from refutedp.adapters.installed import ADAPTERS
 from refutedp.api.check import check
 from refutedp.api.command import Command
 from refutedp.api.replay import replay
@@ -79,6 +80,7 @@ def check_command(
     sensitivity: o.Sensitivity = None,
     record: o.Records = None,
     odd: o.Odd = True,
+    by: o.By = None,
     arg: o.Arguments = None,
     pair: o.Pairs = None,
     inputs: o.Inputs = None,
@@ -110,7 +112,7 @@ def check_command(
             result = check(
                 named.function,
                 parse.claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu, renyi=renyi),
-                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd),
+                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd, by=by),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
                 inputs=parse.inputs(inputs),
@@ -135,6 +137,7 @@ def sweep_command(
     sensitivity: o.Sensitivity = None,
     record: o.Records = None,
     odd: o.Odd = True,
+    by: o.By = None,
     arg: o.Arguments = None,
     pair: o.Pairs = None,
     inputs: o.Inputs = None,
@@ -160,7 +163,7 @@ def sweep_command(
                 named.function,
                 claimed=parse.epsilons("--claimed", claimed),
                 test=parse.epsilons("--test", test),
-                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd),
+                adjacency=parse.adjacency(adjacency or named.adjacency, sensitivity, record or (), odd=odd, by=by),
                 args=parse.arguments(arg or ()),
                 pairs=parse.pairs(pair or ()),
                 inputs=parse.inputs(inputs),
@@ -254,6 +257,21 @@ def mechanisms_command() -> None:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@app.command("adapters", short_help="List the adapters of libraries, and which are installed.")
+def adapters_command() -> None:
+    """List the adapters: what each can check, and the version that is installed or the line that installs it.
+
+    \b
+    Example:
+      refutedp adapters
+    """
+    with running():
+        for one in ADAPTERS:
+            missing = f'not installed: pip install "refutedp[{one.extra}]"'
+            say(f"{one.function}  ({one.package} {one.installed or missing})")
+            say(f"    {one.checks}")
 
 
 @app.command("reproduce", short_help="Make the paper's figures and tables again.")

@@ -77,13 +77,19 @@ AdjacencyOption = Annotated[
     AdjacencyName | None,
     typer.Option(
         "--adjacency",
-        help="Which inputs are neighbours: queries that all may change or one of which may change, or records.  "
+        help="Which inputs are neighbours: queries that all may change or one of which may change, records, "
+        "or any two inputs (local DP).  "
         "[default: all-differ]",
     ),
 ]
 Sensitivity = Annotated[float | None, typer.Option(help="How much a query may change.  [default: 1]")]
 Records = Annotated[
-    list[str] | None, typer.Option("--record", help="An example record, for add-remove and replace; repeat it.")
+    list[str] | None,
+    typer.Option("--record", help="An example record, for add-remove, replace and any-two; repeat it."),
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMN", help="Neighbours differ in all the records of one id, which stands here."),
 ]
 Odd = Annotated[
     bool, typer.Option("--odd/--no-odd", help="Also try records such as nan that often break code, or never.")

@@ -15,14 +15,15 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from refutedp.api.load import load_mechanism
 from refutedp.detector.result import Result, Sweep
 from refutedp.mechanisms import PAPER
-from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, AnyTwo, OneDiffers, Replace
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 
 _RANGE = re.compile(r"^(-?[0-9.eE+]+?)\.\.(-?[0-9.eE+-]+)$")
+_WORDS = re.compile(r"^([\w.-]+)\|([\w.-]+)$")
 _CONSTANTS = {"nan": math.nan, "inf": math.inf}
 MOST_EPSILONS = 1000
-AdjacencyName: TypeAlias = Literal["all-differ", "one-differs", "add-remove", "replace"]
+AdjacencyName: TypeAlias = Literal["all-differ", "one-differs", "add-remove", "replace", "any-two"]
 MEANT: dict[str, AdjacencyName] = {"all": "all-differ", "one": "one-differs"}
 """The adjacencies of built-in mechanisms as options."""
 T = TypeVar("T", Result, Sweep)
@@ -99,8 +100,8 @@ def claim(**options: Any) -> Claim | None:
 def pairs(texts: Sequence[str]) -> list[tuple[Any, Any]] | None:
     """`--pair "[1,1]|[2,2]"` options, or None when there are none.
 
-    >>> pairs(["[1,1]|[2,2]", "([0], [1])"])
-    [([1, 1], [2, 2]), ([0], [1])]
+    >>> pairs(["[1,1]|[2,2]", "([0], [1])", "yes|no"])
+    [([1, 1], [2, 2]), ([0], [1]), ('yes', 'no')]
     """
     return [_pair(text) for text in texts] or None
 
@@ -117,30 +118,50 @@ def _pair(text: str) -> tuple[Any, Any]:
         both = None
     if isinstance(both, (tuple, list)) and len(both) == 2:
         return both[0], both[1]
+    words = _WORDS.match(text)
+    if words is not None:
+        return _argument(words[1]), _argument(words[2])
     raise UsageError(f'--pair {text!r} must be two inputs, such as --pair "[1,1]|[2,2]"')
 
 
 def adjacency(
-    name: AdjacencyName | None, sensitivity: float | None, records: Sequence[str], *, odd: bool = True
+    name: AdjacencyName | None,
+    sensitivity: float | None,
+    records: Sequence[str],
+    *,
+    odd: bool = True,
+    by: str | None = None,
 ) -> Adjacency | None:
     """The adjacency with its sensitivity or its records; None where nothing was said of it.
 
-    >>> adjacency("replace", None, ["0", "1"])
-    Replace(records=(0, 1), odd=True)
+    >>> adjacency("any-two", None, ["yes", "no"])
+    AnyTwo(records=('yes', 'no'))
     """
-    if name is None and sensitivity is None and not records and odd:
+    if name is None and sensitivity is None and not records and odd and by is None:
         return None
     if name in (None, "all-differ", "one-differs"):
         if records:
-            raise UsageError("--record goes with --adjacency add-remove or replace, where data are records")
+            raise UsageError(
+                "--record goes with --adjacency add-remove or replace, where data are records, and any-two"
+            )
+        if by is not None:
+            raise UsageError("--by goes with --adjacency add-remove or replace, where data are records")
         if not odd:
             raise UsageError("--no-odd goes with --adjacency add-remove or replace, where data are records")
         queries = OneDiffers if name == "one-differs" else AllDiffer
         return queries() if sensitivity is None else queries(sensitivity)
     if sensitivity is not None:
         raise UsageError("--sensitivity goes with --adjacency all-differ or one-differs, where data are queries")
+    examples = tuple(_argument(record) for record in records)
+    if name == "any-two":
+        if not odd or by is not None:
+            raise UsageError(
+                "--no-odd and --by go with --adjacency add-remove or replace: any two inputs are neighbours"
+            )
+        return AnyTwo(examples)
     kind = AddRemove if name == "add-remove" else Replace
-    return kind(tuple(_argument(record) for record in records), odd=odd) if records else kind(odd=odd)
+    place = int(by) if by is not None and by.isdigit() else by
+    return kind(examples, odd=odd, by=place) if examples else kind(odd=odd, by=place)
 
 
 def epsilons(option: str, texts: Sequence[str]) -> list[float]:

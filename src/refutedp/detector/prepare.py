@@ -17,7 +17,7 @@ from refutedp.inputs.arguments.problem import wanted_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
-from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.claims import Claim
 from refutedp.model.errors import MechanismError, UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
@@ -80,8 +80,10 @@ class Prepared:
                 f"there are no two different inputs to try ({request.adjacency}): give pairs= or inputs="
             )
         records = isinstance(request.adjacency, AddRemove | Replace)
-        # Who gives query answers says how many there are and what they look like.
-        if request.pairs is None and (records or request.inputs is None):
+        # Who gives query answers says how many there are and what they look like; who compares any two values, or the
+        # records of a user, says which there are.
+        whole = isinstance(request.adjacency, AnyTwo) or getattr(request.adjacency, "by", None) is not None
+        if request.pairs is None and not whole and (records or request.inputs is None):
             self._sources += self._beyond_the_usual(request)
 
     @property

@@ -21,7 +21,7 @@ from refutedp.inputs.evolved import BETTER, MORE
 from refutedp.inputs.numbers_in_data import AnswerNumbers, NumbersInData, record_kinds
 from refutedp.inputs.record_drafts import domain_of
 from refutedp.inputs.source import Seen
-from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.datasets import CannotHold
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
@@ -152,6 +152,7 @@ class Analysed:
 
     def _kinds(self, usual: Pair) -> Sequence[NumbersInData]:
         if not isinstance(self._adjacency, AddRemove | Replace):
+            assert not isinstance(self._adjacency, AnyTwo)  # whose values are given
             return [AnswerNumbers(self._adjacency, isinstance(usual.d1, np.ndarray))]
         found = domain_of(self._adjacency, self._datasets)
         return [] if found is None else record_kinds(found[0])

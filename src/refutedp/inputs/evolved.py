@@ -17,7 +17,7 @@ from refutedp.inputs.drafts import Draft, Mined, mine, query_drafts
 from refutedp.inputs.other_arguments import OtherArguments
 from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
 from refutedp.inputs.source import Seen
-from refutedp.model.adjacency import AddRemove, Adjacency, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.datasets import CannotHold
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
@@ -179,6 +179,7 @@ class Evolved:
 
     def _first(self, mined: Mined) -> Iterator[Draft]:
         if not isinstance(self._adjacency, AddRemove | Replace):
+            assert not isinstance(self._adjacency, AnyTwo)  # whose values are given
             yield from query_drafts(self._adjacency, mined, self._lengths or ())
             return
         found = domain_of(self._adjacency, self._datasets)

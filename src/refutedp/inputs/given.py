@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from refutedp.inputs.neighbours import Derived, query_neighbours, record_neighbours
-from refutedp.model.adjacency import AddRemove, Adjacency, Replace, require_adjacent
+from refutedp.inputs.neighbours import Derived, query_neighbours, record_neighbours, two_of
+from refutedp.inputs.users import user_neighbours
+from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace, require_adjacent
 from refutedp.model.datasets import container_of, one_line
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
@@ -34,13 +35,19 @@ def pairs_around(adjacency: Adjacency, inputs: Any, seed: int) -> Derived:
     [[3, 3], [5, 5], [3]]
     """
     datasets = datasets_of(adjacency, inputs, seed)
+    if isinstance(adjacency, AnyTwo):
+        return two_of(datasets)
     if isinstance(adjacency, AddRemove | Replace):
+        if adjacency.by is not None:
+            return user_neighbours(adjacency, datasets)
         return record_neighbours(adjacency, datasets)
     return query_neighbours(adjacency, datasets)
 
 
 def datasets_of(adjacency: Adjacency, inputs: Any, seed: int) -> list[Any]:
     """The data sets that `inputs` stands for."""
+    if isinstance(adjacency, AnyTwo):
+        return drawn(inputs, seed) if is_strategy(inputs) else _values(inputs)
     numbers = not isinstance(adjacency, AddRemove | Replace)
     if is_strategy(inputs):
         # What is drawn is data already; an empty list among it is an empty data set.
@@ -80,6 +87,17 @@ def _several(inputs: Any, *, numbers: bool) -> list[Any]:
     return [inputs]
 
 
+def _values(inputs: Any) -> list[Any]:
+    """The inputs of local DP, each of which is whatever one person may hold."""
+    if isinstance(inputs, str | bytes | dict) or not isinstance(inputs, Iterable):
+        raise UsageError(f'inputs={one_line(inputs)} must list the values to compare, such as inputs=["yes", "no"]')
+    container = container_of(inputs)
+    values = list(inputs) if container is None else container.records(inputs)
+    if len({one_line(value) for value in values}) < 2:
+        raise UsageError(f"inputs={one_line(inputs)} holds no two different values to compare: give at least two")
+    return values
+
+
 def _require_data(data: Any, told: str, *, numbers: bool) -> None:
     if container_of(data) is None and not (numbers and isinstance(data, Real)):
         raise UsageError(f"{told}, a {type(data).__name__}, which is no data set: {_REMEDY}")
@@ -97,12 +115,12 @@ def given_pairs(adjacency: Adjacency, pairs: Any) -> list[Pair]:
             d1, d2 = pair
         else:
             raise UsageError(f"pairs[{number}]={one_line(pair)} must be a tuple (d1, d2) of two adjacent inputs")
-        if not isinstance(adjacency, AddRemove | Replace) and (_is_empty(d1) or _is_empty(d2)):
+        if not isinstance(adjacency, AddRemove | Replace | AnyTwo) and (_is_empty(d1) or _is_empty(d2)):
             raise UsageError(f"pairs[{number}] holds empty data: give inputs with at least one query")
         if _same(d1, d2):
             raise UsageError(f"pairs[{number}] holds the same input twice, {one_line(d1)}: nothing could differ")
         require_adjacent(adjacency, d1, d2, number)
-        made.append(Pair(d1, d2, "given"))
+        made.append(pair if isinstance(pair, Pair) else Pair(d1, d2, "given"))
     return made
 
 

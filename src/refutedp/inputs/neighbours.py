@@ -57,7 +57,7 @@ def record_neighbours(adjacency: AddRemove | Replace, datasets: Sequence[Any]) -
     [(['a', 'a'], 'remove record 2, the only one of its kind'), (['a', 'b'], 'remove record 0')]
     """
     surroundings = [_Surroundings(adjacency, data, _pool(adjacency, data, datasets)) for data in datasets]
-    plain = _distinct(adjacency, _in_turns([list(one.plain()) for one in surroundings]))
+    plain = distinct(adjacency, _in_turns([list(one.plain()) for one in surroundings]))
     if not all(one.records for one in surroundings):
         # The user gave the empty data set, so it is not outside.
         plain = [replace(pair, outside="") if pair.outside == EMPTY else pair for pair in plain]
@@ -67,7 +67,7 @@ def record_neighbours(adjacency: AddRemove | Replace, datasets: Sequence[Any]) -
     if adjacency.odd:
         # Each data set starts with another kind of oddness, so that many data sets show many kinds.
         lists = [_rotated(list(one.odd()), by) for by, one in enumerate(surroundings)]
-        odd = _distinct(adjacency, _in_turns(lists), beside=plain)
+        odd = distinct(adjacency, _in_turns(lists), beside=plain)
     room = max(MOST_PLAIN, MOST_PAIRS - len(odd))
     pairs = [*plain[:room], *odd][:MOST_PAIRS]
     if not pairs:
@@ -99,9 +99,9 @@ class _Surroundings:
         """Moves with ordinary records, on a piece of the data if that is large, on the data, on a single record."""
         for base, name in self._bases():
             yield from self._moves(base, name)
-        telling = self._telling(self.records)
+        first = telling(self.records)
         if len(self.records) > 1:
-            yield from self._moves(self.container.take(self.data, [telling[0][0]]), ", in data of one record")
+            yield from self._moves(self.container.take(self.data, [first[0][0]]), ", in data of one record")
 
     def odd(self) -> Iterator[Pair]:
         """One odd record comes in."""
@@ -116,33 +116,33 @@ class _Surroundings:
         size = len(self.records)
         if size <= LARGE:
             return [(self.container.take(self.data, range(size)), "")]
-        telling = [i for i, _ in self._telling(self.records)]
+        shown = [i for i, _ in telling(self.records)]
         spread = [round(i * (size - 1) / (PIECE - 1)) for i in range(PIECE)]
-        chosen = sorted(list(dict.fromkeys([*telling, *spread]))[:PIECE])
+        chosen = sorted(list(dict.fromkeys([*shown, *spread]))[:PIECE])
         piece = self.container.take(self.data, chosen)
         return [(piece, ", in a piece of the data"), (self.container.take(self.data, range(size)), "")]
 
     def _moves(self, base: Any, name: str) -> Iterator[Pair]:
         records = self.container.records(base)
-        telling = self._telling(records)
+        shown = telling(records)
         known = {self.container.key(record) for record in records}
         others = [record for record in self.pool if self.container.key(record) not in known]
         others = others[: OTHERS if records else len(DEFAULT_RECORDS)]
         if isinstance(self.adjacency, AddRemove):
-            for i, why in telling:
+            for i, why in shown:
                 rest = [j for j in range(len(records)) if j != i]
                 outside = "" if rest else EMPTY
                 yield Pair(base, self.container.take(base, rest), f"remove record {i}{why}{name}", outside=outside)
             for record in others:
                 yield from self._come_in(base, 0, record, "another record", name)
             if records:
-                yield from self._come_in(base, 0, records[telling[0][0]], "a copy of a record", name)
+                yield from self._come_in(base, 0, records[shown[0][0]], "a copy of a record", name)
             return
-        for i, why in telling:
-            for record in [records[j] for j, _ in telling if j != i][:2]:
+        for i, why in shown:
+            for record in [records[j] for j, _ in shown if j != i][:2]:
                 yield from self._come_in(base, i, record, f"a copy of another{why}", name)
         for record in others:
-            yield from self._come_in(base, telling[0][0] if telling else 0, record, "another record", name)
+            yield from self._come_in(base, shown[0][0] if shown else 0, record, "another record", name)
 
     def _come_in(self, base: Any, place: int, record: Any, what: str, name: str, outside: str = "") -> Iterator[Pair]:
         """The pair in which a record comes in, or nothing if the data set cannot hold it.
@@ -161,23 +161,24 @@ class _Surroundings:
             taken = self.container.take(more, order)
             yield Pair(base, taken, f"replace record {place} by {what}{name}", outside=outside)
 
-    def _telling(self, records: Sequence[Any]) -> list[tuple[int, str]]:
-        """Positions of the records whose absence shows most, and why."""
-        found: dict[int, str] = {}
-        for column in _columns(records):
-            counts = Counter(map(repr, column))
-            for i, value in enumerate(column):
-                if isinstance(value, (str, bool)) and counts[repr(value)] == 1 and len(counts) < len(column):
-                    found.setdefault(i, ", the only one of its kind")
-                    break
-        for column in _columns(records):
-            numbers = [(v, -i) for i, v in enumerate(column) if _is_number(v)]
-            if numbers and max(numbers)[0] > min(numbers)[0]:
-                found.setdefault(-max(numbers)[1], ", the largest")
-                found.setdefault(-min(numbers)[1], ", the smallest")
-        if records:
-            found.setdefault(0, "")
-        return list(found.items())[:TELLING]
+
+def telling(records: Sequence[Any]) -> list[tuple[int, str]]:
+    """Positions of the records whose absence shows most, and why."""
+    found: dict[int, str] = {}
+    for column in _columns(records):
+        counts = Counter(map(repr, column))
+        for i, value in enumerate(column):
+            if isinstance(value, (str, bool)) and counts[repr(value)] == 1 and len(counts) < len(column):
+                found.setdefault(i, ", the only one of its kind")
+                break
+    for column in _columns(records):
+        numbers = [(v, -i) for i, v in enumerate(column) if _is_number(v)]
+        if numbers and max(numbers)[0] > min(numbers)[0]:
+            found.setdefault(-max(numbers)[1], ", the largest")
+            found.setdefault(-min(numbers)[1], ", the smallest")
+    if records:
+        found.setdefault(0, "")
+    return list(found.items())[:TELLING]
 
 
 def _columns(records: Sequence[Any]) -> list[list[Any]]:
@@ -232,7 +233,7 @@ def _row(record: Any, names: Sequence[str], container: Container) -> tuple[Any, 
     )
 
 
-def _distinct(adjacency: AddRemove | Replace, pairs: Iterable[Pair], beside: Iterable[Pair] = ()) -> list[Pair]:
+def distinct(adjacency: AddRemove | Replace, pairs: Iterable[Pair], beside: Iterable[Pair] = ()) -> list[Pair]:
     """The pairs that are adjacent and differ, each once; widening a type may have changed other records."""
     seen = {_identity(pair) for pair in beside}
     kept = []
@@ -315,3 +316,20 @@ def _added(data: Any, steps: list[float]) -> Any:
     if isinstance(data, list | tuple):
         return type(data)(value + step for value, step in zip(data, steps, strict=True))
     return data + steps[0]
+
+
+def two_of(values: Sequence[Any]) -> Derived:
+    """Pairs of different values, for local DP: all of few; of many the ends, successors, and each beside the first.
+
+    >>> [(pair.d1, pair.d2) for pair in two_of(["a", "b", "c"]).pairs]
+    [('a', 'c'), ('a', 'b'), ('b', 'c')]
+    """
+    found = list({one_line(value): value for value in values}.values())
+    size = len(found)
+    places = [(0, size - 1), *((i, i + 1) for i in range(size - 1)), *((0, i) for i in range(1, size))]
+    if size * (size - 1) // 2 <= MOST_PAIRS:
+        places += [(i, j) for i in range(size) for j in range(i + 1, size)]
+    every = list(dict.fromkeys(places))
+    step = max(1, -(-(len(every) - 1) // (MOST_PAIRS - 1)))
+    kept = [every[0], *every[1::step]]
+    return Derived([Pair(found[i], found[j], "any two") for i, j in kept], size * (size - 1) // 2 - len(kept))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from refutedp.inputs.hostile import odd_records
-from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Adjacency, AllDiffer, AnyTwo, OneDiffers, Replace
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
 
@@ -84,9 +84,10 @@ def sources_for(
     adjacency: Any, pairs: Any = None, inputs: Any = None, *, lengths: Sequence[int] | None = None, seed: int = 0
 ) -> list[Fixed]:
     """The sources for what the user gave: the pairs themselves, those around data sets, or the paper's patterns."""
-    if not isinstance(adjacency, AllDiffer | OneDiffers | AddRemove | Replace):
+    if not isinstance(adjacency, Adjacency):
         raise UsageError(
-            f"adjacency={adjacency!r} is not an adjacency: use ALL_DIFFER, ONE_DIFFERS, ADD_REMOVE or REPLACE"
+            f"adjacency={adjacency!r} is not an adjacency: "
+            "use ALL_DIFFER, ONE_DIFFERS, ADD_REMOVE, REPLACE or ANY_TWO"
         )
     if pairs is not None and inputs is not None:
         raise UsageError("pairs= and inputs= were both given: give the pairs, or the inputs to derive pairs from")
@@ -94,6 +95,8 @@ def sources_for(
 
     if pairs is not None:
         return [Fixed(given_pairs(adjacency, pairs))]
+    if inputs is None and (isinstance(adjacency, AnyTwo) or getattr(adjacency, "by", None) is not None):
+        inputs = examples_of(adjacency)
     if inputs is None:
         return [Fixed(pairs_for(adjacency, lengths), name="the usual patterns")]
     derived = pairs_around(adjacency, inputs, seed)
@@ -103,6 +106,22 @@ def sources_for(
         "give fewer data sets at a time to try them all."
     )
     return [Fixed(derived.pairs, note if left_out else "", "neighbours of the data")]
+
+
+def examples_of(adjacency: Adjacency) -> list[Any]:
+    """The records of an adjacency that cannot do without any: values to compare, or the data of a few users."""
+    if isinstance(adjacency, AnyTwo):
+        if len(adjacency.records) < 2:
+            raise UsageError(
+                'ANY_TWO needs to know which inputs there are: give inputs=["yes", "no"], or pairs=[("yes", "no")]'
+            )
+        return list(adjacency.records)
+    assert isinstance(adjacency, AddRemove | Replace)
+    if adjacency.records is DEFAULT_RECORDS:
+        raise UsageError(
+            f"by={adjacency.by!r} needs data that have such ids: give a data set as inputs=, or pairs=[(d1, d2)]"
+        )
+    return [list(adjacency.records)]
 
 
 Rows: TypeAlias = tuple[list[float], list[float]]

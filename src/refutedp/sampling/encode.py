@@ -28,6 +28,7 @@ from refutedp.model.outputs import (
     merge,
     step_order,
 )
+from refutedp.sampling.frames import cells, is_table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,8 +80,12 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
         types = tuple(map(type, output))
         if _PLAIN.keys() >= set(types):
             return _flat_shape(kind.__name__, types), list(output)
-    walk = _Walk()
-    label = walk.into(output, ())
+    walk, length = _Walk(), None
+    if is_table(output):
+        label, length, found = cells(output)
+        label = _labelled(label, [walk.into(item, at) for at, item in found])
+    else:
+        label = walk.into(output, ())
     if len(walk.leaves) > _MOST_LEAVES:
         raise UnsupportedOutputError(
             f"the mechanism returned an output with {len(walk.leaves)} values; "
@@ -90,7 +95,7 @@ def shape_of(output: Any) -> tuple[Shape, list[Any]]:
     sized = isinstance(output, (list, tuple, dict, set, frozenset)) or (
         isinstance(output, np.ndarray) and output.ndim > 0
     )
-    return Shape(label, paths, kinds, len(output) if sized else None), list(leaves)
+    return Shape(label, paths, kinds, len(output) if sized else length), list(leaves)
 
 
 def _is_plain_array(output: Any) -> bool:
@@ -148,6 +153,9 @@ class _Walk:
             if matches(value):
                 label, items = children(value)
                 return _labelled(label, [self.into(item, (*path, key)) for key, item in items])
+        if is_table(value):
+            label, _, found = cells(value)
+            return _labelled(label, [self.into(item, (*path, *at)) for at, item in found])
         inner = self._attributes(value, path)
         if inner:
             return _labelled(type(value).__name__, inner)
