@@ -15,6 +15,7 @@ LAYERS = (
     ("tracing",),
     ("inputs", "sampling", "events", "hypothesis"),
     ("detector",),
+    ("explain",),
     ("api",),
     ("report",),
     ("reproduce", "pytest_plugin"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from refutedp.detector.profile import Profile
 from refutedp.model.claims import Claim
+from refutedp.model.explanation import Explanation
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Evidence, Examination
 from refutedp.model.settings import Settings
@@ -60,6 +61,7 @@ class Result:
     itself said, where lifted runs decided. `vacuous` is what nearly every run did, where outputs do not vary and so
     nothing was tested. `outside` is a second violation, on inputs beyond the user's. `profile` is how the event's
     feature is spread on runs of its own, for figures; it is made when one is asked for (`profiled`).
+    `explanation` says which line is to blame for a violation and what would mend it, as far as that is known.
     """
 
     verdict: Verdict
@@ -77,6 +79,7 @@ class Result:
     examination: Examination | None = None
     vacuous: str = ""
     outside: Evidence | None = None
+    explanation: Explanation | None = None
     make_profile: Callable[[], Profile] | None = field(default=None, repr=False, compare=False)
 
     @property
