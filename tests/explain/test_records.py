@@ -19,7 +19,7 @@ WHOLE = Explanation(
     spent=5.0,
     claimed=1.0,
     discrepancies=(
-        Discrepancy("length", "the output is longer on d1"),
+        Discrepancy("length", "d1 gives more"),
         Discrepancy("branch", "line 7 decides", LINE),
     ),
     remedies=(Remedy("scale", "with 5 times the noise", LINE, 5.0, "at least 3", Counts(2, 3, 9, 9), -0.5, True),),

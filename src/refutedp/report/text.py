@@ -14,6 +14,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
+from refutedp.report.cause import cause_lines, ledger_lines
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
@@ -23,7 +24,7 @@ WIDEST = 30
 
 def explain(result: Result) -> str:
     """The whole result as text."""
-    lines = [_first_line(result), ""]
+    lines = [_first_line(result), *cause_lines(result), ""]
     if result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
@@ -32,7 +33,7 @@ def explain(result: Result) -> str:
         lines += [""]
     lines += _effort(result)
     lines += [f"Note: {note}" for note in result.notes]
-    lines += [_next_step(result)]
+    lines += [*ledger_lines(result), _next_step(result)]
     return "\n".join(lines)
 
 
@@ -167,19 +168,24 @@ def method_words(evidence: Evidence) -> str:
 
 
 def _effort(result: Result) -> list[str]:
-    effort = result.effort
+    effort, explained = result.effort, 0 if result.explanation is None else result.explanation.calls
     if effort.search_runs == 0:
         return [f"Replayed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; nothing was searched."]
     return [
         f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
         f"{effort.search_runs:,} search runs;",
         f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; "
-        f"{effort.other_runs:,} further runs.",
+        f"{effort.other_runs + explained:,} further runs.",
     ]
 
 
 def _next_step(result: Result) -> str:
     match result.verdict:
+        case Verdict.VIOLATION if result.explanation is not None and result.explanation.place is not None:
+            line = result.explanation.place.line
+            return (
+                f"Next: mend line {line}, and check again; what is said of a changed line holds for this pair alone."
+            )
         case Verdict.VIOLATION:
             return "Next: trace d1 and d2 through the code, and see why the event distinguishes them."
         case Verdict.INCONCLUSIVE if result.vacuous:

@@ -76,6 +76,16 @@ def joined_code(code: types.CodeType) -> types.CodeType | None:
     return rewritten
 
 
+def recompiled(code: types.CodeType, function: ast.FunctionDef, edited: ast.FunctionDef) -> types.CodeType | None:
+    """The code of an edited function; None unless `function`, as it was, compiles to exactly this code."""
+    as_it_was = ast.Module([function], [])
+    imported = next((names for names in _imports(code) if _same(code, _compiled(as_it_was, code, names))), None)
+    if imported is None:
+        return None
+    made = _compiled(ast.Module([edited], []), code, imported)
+    return made if made is not None and made.co_freevars == code.co_freevars else None
+
+
 def _imports(code: types.CodeType) -> Iterator[tuple[str, ...]]:
     """Names that the function's module may import: Python compiles `np.clip()` in another way where it does.
 
