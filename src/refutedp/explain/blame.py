@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from refutedp.explain.affine import NoisySum, Key
+from refutedp.explain.affine import Key, NoisySum
 from refutedp.explain.costs import cost_of_moves, cost_of_probabilities, family, share_of_claim
-from refutedp.explain.observed import WatchedDraw, Observed, CallSite, Step, Watcher, scale_of
+from refutedp.explain.observed import CallSite, Observed, Step, WatchedDraw, Watcher, scale_of
 from refutedp.explain.source_lines import hidden_words, place_of, released_at
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Discrepancy, LedgerRow, Place

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
-from refutedp.explain.observed import WatchedDraw, CallSite
+from refutedp.explain.observed import CallSite, WatchedDraw
 from refutedp.explain.source_lines import DRAWING, node_at, tree_of
 from refutedp.model.explanation import Change, Place
 from refutedp.model.mechanism import Mechanism
