@@ -8,8 +8,9 @@ from pathlib import Path
 
 from refutedp import check
 from refutedp.explain.edits import Edit, edited
+from refutedp.explain.observed import Following
 from refutedp.model.mechanism import describe
-from refutedp.tracing.copier import Copier, Stage, nested_codes
+from refutedp.tracing.copier import Stage, nested_codes
 from refutedp.tracing.without_noise import NoiseFree
 
 
@@ -40,7 +41,7 @@ def check_again(result, function, remedy, adjacency):
 
 
 def _code_at(function, place):
-    copier = Copier(Stage(NoiseFree()))
+    copier = Following(Stage(NoiseFree()))
     copier.copy(function)
     for original in copier.originals:
         code = original.__code__

@@ -188,7 +188,7 @@ def coin_that_shows_the_answer(bits, epsilon, rng):
     return bool(rng.random() < p)  # guilty
 
 
-@case([6, 2], [7, 3], PureDP(0.5))
+@case([6, 2], [7, 1], PureDP(0.5))
 def weights_without_the_half(queries, epsilon, rng):
     scores = np.array([queries[0], -queries[1]], dtype=float)
     weights = np.exp(4 * epsilon * (scores - scores.max()))  # guilty

@@ -27,13 +27,17 @@ class Term(NamedTuple):
 class NoisySum:
     """A sum of an exact value and of draws; `superseded` once a larger sum was made of it."""
 
-    __slots__ = ("base", "book", "compared", "superseded", "terms")
+    __slots__ = ("base", "book", "compared", "decided", "line", "superseded", "terms")
 
     def __init__(self, book: Book, base: Any, terms: tuple[Term, ...]) -> None:
         self.book = book
         self.base = base
         self.terms = terms
         self.superseded = False
+        self.decided = False
+        """Whether something was decided by it."""
+        self.line: Any = None
+        """Where it was compared."""
         self.compared = False
         """Whether it stands for a comparison: then the base is the distance from what it was compared with."""
         book.note(self)
@@ -70,10 +74,10 @@ class NoisySum:
             copy = (self.plus(other, -1), self.book)[0]
         except (TypeError, ValueError):
             return
-        self.superseded = False
+        self.superseded, self.decided = False, True
         more = form_of(other)
         if more is not None:
-            more.superseded = False
+            more.superseded, more.decided = False, True
         copy.compared = True
         self.book.compare(copy)
 

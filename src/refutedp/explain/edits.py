@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
-from refutedp.explain.observed import CallSite, WatchedDraw
+from refutedp.explain.observed import CallSite, Following, WatchedDraw
 from refutedp.explain.source_lines import DRAWING, node_at, tree_of
 from refutedp.model.explanation import Change, Place
 from refutedp.model.mechanism import Mechanism
 from refutedp.sampling.lifted.rewrite.branches import recompiled
-from refutedp.tracing.copier import Copier, Stage, nested_codes
+from refutedp.tracing.copier import Stage, nested_codes
 from refutedp.tracing.distributions import DISTRIBUTIONS
 from refutedp.tracing.without_noise import NoiseFree
 
@@ -83,16 +83,6 @@ class _Unchanged(Stage):
         return function.__code__
 
 
-class _Functions(Copier):
-    """Follows helpers, too."""
-
-    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
-        """A copy of a function of the user's; anything else is what it is."""
-        if isinstance(value, FunctionType) and value.__module__ not in ("numpy", "math", "random"):
-            return self.copy(value)
-        return value
-
-
 def edited(mechanism: Mechanism, arguments: Mapping[str, Any], edit: Edit) -> Edited | None:
     """The mechanism after the change; None where it cannot be made."""
     if edit.apply is None or edit.code is None:
@@ -112,7 +102,7 @@ def edited(mechanism: Mechanism, arguments: Mapping[str, Any], edit: Edit) -> Ed
     if made is None:
         return None
     stage = _Unchanged(target, made)
-    function = _Functions(stage).copy(mechanism.function)
+    function = Following(stage).copy(mechanism.function)
     if not stage.met:
         return None
     return Edited(replace(mechanism, function=function), {**arguments, **(edit.arguments or {})}, *texts)
@@ -120,8 +110,7 @@ def edited(mechanism: Mechanism, arguments: Mapping[str, Any], edit: Edit) -> Ed
 
 def _outermost(function: Any, code: CodeType) -> tuple[CodeType, ast.FunctionDef] | None:
     """The function of the mechanism in whose code this code is, with its tree without decorators."""
-    stage = Stage(NoiseFree())
-    copier = Copier(stage)
+    copier = Following(Stage(NoiseFree()))
     copier.copy(function)
     for original in copier.originals:
         if any(part is code for part in nested_codes(original.__code__)):
@@ -159,28 +148,59 @@ def times_words(factor: float) -> str:
     return {2.0: "twice", 0.5: "half"}.get(float(factor)) or f"{factor:g} times"
 
 
-def scaled(draw: WatchedDraw, place: Place, factor: float) -> Edit | None:
-    """So many times the noise of a draw."""
+def scaled(draws: Sequence[WatchedDraw], place: Place, factor: float) -> Edit | None:
+    """So many times the noise of some draws in one function, which are added to one value."""
+    changes = [_scaling(draw, factor) for draw in draws]
+    if not changes or any(change is None for change in changes):
+        return None
+
+    def apply(function: ast.FunctionDef) -> tuple[str, str] | None:
+        calls = [node_at(function, spot_of(draw.site)) for draw in draws]
+        own = len(calls) == 1 and calls[0] is not None and _occurs_once(function, calls[0])
+        whole = calls[0] if own else _around(function, calls) or calls[0]
+        before = "" if whole is None else ast.unparse(whole)
+        for change in changes:
+            if change is None or not change(function):
+                return None
+        return before, "" if whole is None else ast.unparse(whole)
+
+    words = f"with {times_words(factor)} the noise at line {place.line}"
+    return Edit("scale", place, factor, words, draws[0].site.code, apply)
+
+
+def _around(function: ast.FunctionDef, nodes: Sequence[ast.AST | None]) -> ast.AST | None:
+    """The smallest expression around all of these whose text occurs once in the function."""
+    for node in reversed([one for one in ast.walk(function) if isinstance(one, ast.expr)]):
+        inside = {id(one) for one in ast.walk(node)}
+        if all(id(one) in inside for one in nodes) and node not in nodes and _occurs_once(function, node):
+            return node
+    return None
+
+
+def _occurs_once(function: ast.FunctionDef, node: ast.AST) -> bool:
+    text = ast.unparse(node)
+    return sum(isinstance(one, ast.expr) and ast.unparse(one) == text for one in ast.walk(function)) == 1
+
+
+def _scaling(draw: WatchedDraw, factor: float) -> Callable[[ast.FunctionDef], bool] | None:
+    """What changes the scale of one draw in a tree, and says whether it could."""
     known = DISTRIBUTIONS.get(draw.distribution)
     name = draw.distribution.rpartition(".")[2]
     if known is None or (known.noise.scale is None and name != "geometric") or name in ("gamma", "beta"):
         return None
     names = [parameter.partition("=")[0] for parameter in known.parameters]
-    spot = spot_of(draw.site)
+    index = next((i for i, one in enumerate(names) if one in (*_SCALES, "lambd", "p")), None)
 
-    def apply(function: ast.FunctionDef) -> tuple[str, str] | None:
-        call = _call_at(function, spot)
+    def change(function: ast.FunctionDef) -> bool:
+        call = _call_at(function, spot_of(draw.site))
         if call is None or any(isinstance(arg, ast.Starred) for arg in call.args):
-            return None
-        before = ast.unparse(call)
-        index = next((i for i, one in enumerate(names) if one in (*_SCALES, "lambd", "p")), None)
+            return False
         if index is None:
             parent = _parent(function, call)
             if parent is None:
-                return None
-            product = ast.BinOp(_number(factor), ast.Mult(), call)
-            _replace(parent, call, product)
-            return before, ast.unparse(product)
+                return False
+            _replace(parent, call, ast.copy_location(ast.BinOp(_number(factor), ast.Mult(), call), call))
+            return True
         wrap = _wraps(names[index], factor)
         keyword = next((one for one in call.keywords if one.arg == names[index]), None)
         if keyword is not None:
@@ -190,11 +210,10 @@ def scaled(draw: WatchedDraw, place: Place, factor: float) -> Edit | None:
         elif "=" in known.parameters[index]:
             call.keywords.append(ast.keyword(names[index], wrap(_number(1))))
         else:
-            return None
-        return before, ast.unparse(call)
+            return False
+        return True
 
-    words = f"with {times_words(factor)} the noise at line {place.line}"
-    return Edit("scale", place, factor, words, draw.site.code, apply)
+    return change
 
 
 def _wraps(name: str, factor: float) -> Callable[[ast.expr], ast.expr]:
@@ -308,13 +327,14 @@ def with_noise(code: CodeType, place: Place, spot: Spot, scale: float, generator
         parent = _parent(function, node)
         if parent is None:
             return None
-        before = ast.unparse(node)
+        whole = node if _occurs_once(function, node) else _around(function, [node])
+        before = "" if whole is None else ast.unparse(whole)
         drawn = ast.parse(f"{generator}.laplace(scale={scale:.6g})", mode="eval").body
         total = ast.BinOp(node, ast.Add(), drawn)
         _replace(parent, node, ast.copy_location(total, node))
         for one in ast.walk(drawn):
             ast.copy_location(one, node)
-        return before, ast.unparse(total)
+        return before, ast.unparse(total if whole is node else whole) if whole is not None else ""
 
     return Edit(
         "noise", place, scale, f"with Laplace noise of scale {scale:.3g} added at line {place.line}", code, apply

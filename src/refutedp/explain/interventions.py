@@ -20,6 +20,7 @@ from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Counts, Event, Evidence, Pair
 from refutedp.model.settings import EXPLAIN_STREAM, child
+from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
 
 LIFTED, CALLED = (4_000, 40_000), (150, 600)
@@ -95,8 +96,9 @@ class Trials:
         try:
             sampler, _ = samplers.of(pair, proof)
             self.calls += samplers.calls
-            runs = CALLED if sampler.costs_calls else LIFTED
-            if sampler.costs_calls:
+            calls = sampler.costs_calls or (isinstance(sampler, LiftedSampler) and sampler.scattered)
+            runs = CALLED if calls else LIFTED
+            if calls:
                 if self._called + 2 * runs[0] + runs[1] > self._most_calls:
                     return None
                 self._called += 2 * runs[0] + runs[1]

@@ -39,11 +39,18 @@ class CallSite(NamedTuple):
     end_line: int
     column: int
     end_column: int
+    caller: tuple[CodeType, int] | None = None
+    """Where the mechanism called the helper in which this is."""
 
     @property
-    def key(self) -> tuple[str, int, int]:
-        """What tells it from other sites, whatever the run."""
+    def spot(self) -> tuple[Any, ...]:
+        """Where it is in the source, whoever called it."""
         return self.code.co_qualname, self.line, self.column
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it from other sites, whatever the run."""
+        return (*self.spot, None if self.caller is None else self.caller[1])
 
 
 class WatchedDraw(NamedTuple):
@@ -91,12 +98,17 @@ class _Recorder(Handler):
         self._sources: dict[Any, Source] = {}
         self._times: dict[Any, int] = {}
         self._book = Book()
-        self._book.on_compare = lambda _: seen.noisy.append(len(seen.steps))
+        self._book.on_compare = self._compared
 
     @property
     def book(self) -> Book:
         """The sums that the run made of its draws."""
         return self._book
+
+    def _compared(self, form: NoisySum) -> None:
+        self._seen.noisy.append(len(self._seen.steps))
+        site = call_site()
+        form.line = None if site is None else (site.code, site.line)
 
     def _next(self, distribution: str, params: Params) -> tuple[Source, tuple[Any, int], CallSite]:
         site = call_site() or _NOWHERE
@@ -133,13 +145,14 @@ class _Recorder(Handler):
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """As `Generator.choice`."""
-        source, _, site = self._next(distribution, ())
+        source, key, site = self._next(distribution, ())
         value = source.generator.choice(options, size, p=None if p is None else np.asarray(p, float), replace=replace)
         given = (np.asarray(options), None if p is None else np.array(p, dtype=float))
         self._note(site, distribution, given, value)
         if size is None and np.ndim(options) == 0:
             return int(value)
-        return value
+        numbers = np.ndim(options) == 1 and np.asarray(options).dtype.kind in "if"
+        return drawn(self._book, key, value) if numbers else value
 
     def permute(self, distribution: str, values: Any) -> Any:
         """As `Generator.permutation`."""
@@ -204,17 +217,40 @@ class _Recorder(Handler):
 def call_site() -> CallSite | None:
     """Where the mechanism calls for randomness: the innermost call in the user's code."""
     frame = users_frame()
-    if frame is None:
+    if frame is None or _is_ours(module_of(frame)):
         return None
     position = next(
         (p for number, p in enumerate(frame.f_code.co_positions()) if number == frame.f_lasti // 2),
         (frame.f_lineno, frame.f_lineno, 0, 0),
     )
     line, end, column, last = position
-    return CallSite(frame.f_code, line or frame.f_lineno, end or frame.f_lineno, column or 0, last or 0)
+    spot = line or frame.f_lineno, end or frame.f_lineno, column or 0, last or 0
+    return CallSite(frame.f_code, *spot, _caller(frame))
+
+
+def _caller(frame: FrameType) -> tuple[CodeType, int] | None:
+    """Where another function of the user's called the one of this frame; None where the mechanism itself is."""
+    name = frame.f_code.co_qualname.partition(".<locals>")[0]
+    outer = frame.f_back
+    while outer is not None and not _is_ours(module_of(outer)):
+        users = not is_library(module_of(outer))
+        if users and outer.f_code.co_qualname.partition(".<locals>")[0] != name:
+            return outer.f_code, outer.f_lineno
+        outer = outer.f_back
+    return None
 
 
 _NOWHERE = CallSite((lambda: None).__code__, 0, 0, 0, 0)
+
+
+class Following(Copier):
+    """Copies the user's helpers, too, so that what they draw is seen and their lines can be changed."""
+
+    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
+        """What the stage has for it, or a copy of a function of the user's."""
+        stand_in = super().replacement(name, value, used)
+        users = isinstance(value, types.FunctionType) and not is_library(str(value.__module__ or ""))
+        return self.copy(value) if stand_in is value and users and not _is_ours(value.__module__ or "") else stand_in
 
 
 class Watcher:
@@ -232,7 +268,7 @@ class Watcher:
         seed = self._seed * 1_000 + number
         recorder = _Recorder(seed, seen, stretch)
         stage = Stage(recorder)
-        copier = Copier(stage)
+        copier = Following(stage)
         function = copier.copy(self._mechanism.function)
         copied = {
             name: copier.copy(value) if isinstance(value, types.FunctionType) else value

@@ -57,14 +57,13 @@ def node_at(tree: ast.AST, spot: tuple[int, int, int, int]) -> ast.AST | None:
     """The innermost expression at a spot: first and last line, first and last column."""
     found = None
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and spot == (
-            node.lineno,
-            node.end_lineno,
-            node.col_offset,
-            node.end_col_offset,
-        ):
+        if isinstance(node, ast.expr) and spot == _spot(node):
             found = node
     return found
+
+
+def _spot(node: ast.AST) -> tuple[int | None, ...]:
+    return tuple(getattr(node, name, None) for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
 
 
 def path_to(code: CodeType, site: CallSite) -> list[ast.AST]:

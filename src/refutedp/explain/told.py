@@ -82,13 +82,17 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
                 break
     if named is None:
         named = next((one for i, one in enumerate(blamed.suspects) if i not in tried and _certain(one)), None)
-    if testable and not any(remedy.mends for remedy in remedies):
-        for edit in _less_epsilon(result, mechanism):
+    bounded = not any(row.unbounded for row in blamed.rows)
+    if testable and bounded and not any(remedy.mends for remedy in remedies):
+        for edit in _less_epsilon(result, blamed, mechanism):
             remedy = trials.test(edit)
             if remedy is not None:
                 remedies.append(remedy)
                 if remedy.mends:
                     break
+        if named is None and remedies and remedies[-1].mends and (blamed.spent or 0.0) > OVER * claim.rough_epsilon:
+            # Several lines share the blame: the one that costs most.
+            named = next((one for one in blamed.suspects if one.kind == "noise" and one.weight > 0), None)
     explanation = Explanation(
         place=None if named is None else named.place,
         statement=_statement(named, blamed, claim, remedies),
@@ -122,13 +126,13 @@ def _edits(suspect: Suspect, blamed: Blame, result: Result, mechanism: Mechanism
             yield decided(suspect.code, place, False)
             yield decided(suspect.code, place, True)
         case "exact" if suspect.code is not None and suspect.spot is not None:
-            left = max(epsilon - (blamed.spent or 0.0), 0.05 * epsilon)
+            left = epsilon - (blamed.spent or 0.0)
             generator = generator_in(function_of(suspect.code), mechanism)
-            if generator is not None:
+            if generator is not None and left > 0.05 * epsilon:
                 yield with_noise(suspect.code, place, suspect.spot, _nice(suspect.moves / left), generator)
         case "noise" if suspect.draw is not None:
             for factor in _factors(suspect, blamed, result):
-                edit = scaled(suspect.draw, place, factor)
+                edit = scaled((suspect.draw, *suspect.beside), place, factor)
                 if edit is not None:
                     yield edit
 
@@ -144,6 +148,8 @@ def _factors(suspect: Suspect, blamed: Blame, result: Result) -> list[float]:
     assert result.evidence is not None
     bound = result.evidence.epsilon_lower_bound / (epsilon or result.claim.rough_epsilon or 1.0)
     wanted = [2.0, max(4.0, _nice(1.2 * bound)) if math.isfinite(bound) else 4.0]
+    if 2 < suspect.weight < 100:
+        wanted.insert(1, _nice(suspect.weight))
     return wanted if suspect.weight > 0 else [2.0]
 
 
@@ -161,7 +167,7 @@ def _nice(x: float) -> float:
     return float(round(math.ceil(x * 10**digits - 1e-9) / 10**digits, max(digits, 0)))
 
 
-def _less_epsilon(result: Result, mechanism: Mechanism) -> Iterator[Edit]:
+def _less_epsilon(result: Result, blamed: Blame, mechanism: Mechanism) -> Iterator[Edit]:
     """The mechanism told a part of the claim's ε."""
     assert result.evidence is not None
     name, given = mechanism.epsilon, result.evidence.pair.arguments
@@ -169,7 +175,8 @@ def _less_epsilon(result: Result, mechanism: Mechanism) -> Iterator[Edit]:
     if name is None or epsilon is None or not isinstance(given.get(name), int | float) or given[name] <= 0:
         return
     bound = result.evidence.epsilon_lower_bound / epsilon
-    for factor in dict.fromkeys((2.0, _nice(1.2 * max(bound, 2.0)))):
+    known = [] if not blamed.spent or blamed.spent <= epsilon else [_nice(blamed.spent / epsilon)]
+    for factor in dict.fromkeys(known or (2.0, _nice(1.2 * max(bound, 2.0)))):
         told = given[name] / factor
         words = f"called with {name}={told:.4g}, and claimed for {epsilon:g}"
         yield Edit("epsilon", None, factor, words, None, None, {name: told})
