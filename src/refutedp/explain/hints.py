@@ -63,7 +63,7 @@ def _of_noise(told: Explanation, named: Suspect, result: Result) -> list[Hint]:
         found.append(
             Hint(
                 "budget spent several times",
-                f"line {row.place.line} draws {row.times} times, each for the whole ε; together: ε {row.cost:.3g}",
+                f"line {row.place.line} draws {row.times} times, and together they cost ε {row.cost:.3g}",
             )
         )
     elif (

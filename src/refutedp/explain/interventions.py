@@ -23,7 +23,7 @@ from refutedp.model.settings import EXPLAIN_STREAM, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
 
-LIFTED, CALLED = (4_000, 40_000), (150, 600)
+LIFTED, CALLED = (6_000, 150_000), (150, 600)
 """Search runs a side and test runs of one change: lifted ones, or calls."""
 REFUTED, MENDED = 1e-4, 0.02
 """p-values, after the search, up to which a pair is refuted again, and above which it no longer is."""
@@ -53,6 +53,8 @@ class Trials:
         self._called = 0
         self.calls = 0
         self._number = 0
+        self.lifted = False
+        """Whether the mechanism, as it is, runs by the thousand: a few hundred calls miss small violations."""
         self.as_it_is: Tested | None = None
         """What the mechanism itself shows in such a test; changes tell something only if that is a violation."""
 
@@ -98,6 +100,7 @@ class Trials:
             self.calls += samplers.calls
             calls = sampler.costs_calls or (isinstance(sampler, LiftedSampler) and sampler.scattered)
             runs = CALLED if calls else LIFTED
+            self.lifted = not calls
             if calls:
                 if self._called + 2 * runs[0] + runs[1] > self._most_calls:
                     return None

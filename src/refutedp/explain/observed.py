@@ -341,3 +341,9 @@ def scale_of(draw: WatchedDraw) -> float | None:
     return (
         float(scale.flat[0]) if scale.size and np.all(scale == scale.flat[0]) and np.isfinite(scale.flat[0]) else None
     )
+
+
+def line_at(code: CodeType, instruction: int) -> int:
+    """The line of an instruction."""
+    spot = next((p for number, p in enumerate(code.co_positions()) if number == instruction // 2), (None,) * 4)
+    return spot[0] or code.co_firstlineno

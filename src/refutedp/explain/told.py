@@ -83,7 +83,7 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
     if named is None:
         named = next((one for i, one in enumerate(blamed.suspects) if i not in tried and _certain(one)), None)
     bounded = not any(row.unbounded for row in blamed.rows)
-    if testable and bounded and not any(remedy.mends for remedy in remedies):
+    if testable and bounded and trials.lifted and not any(remedy.mends for remedy in remedies):
         for edit in _less_epsilon(result, blamed, mechanism):
             remedy = trials.test(edit)
             if remedy is not None:

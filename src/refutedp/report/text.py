@@ -34,6 +34,9 @@ def explain(result: Result) -> str:
     lines += _effort(result)
     lines += [f"Note: {note}" for note in result.notes]
     lines += [*ledger_lines(result), _next_step(result)]
+    if result.verdict is not Verdict.VIOLATION:
+        # What was not found needs no room to be looked at.
+        lines = [line for line in lines if line]
     return "\n".join(lines)
 
 
@@ -71,13 +74,10 @@ def _rates(result: Result) -> list[str]:
     lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
-    lines.append(f"  {_certified(result.claim, evidence)}")
-    lines += examined(result)
+    certified = _certified(result.claim, evidence)
     if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
-        lines.append(
-            f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
-        )
-    return lines
+        certified += f"; the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
+    return [*lines, f"  {certified}", *examined(result)]
 
 
 def examined(result: Result) -> list[str]:
