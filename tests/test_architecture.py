@@ -16,6 +16,7 @@ LAYERS = (
     ("inputs", "sampling", "events", "hypothesis"),
     ("exact",),
     ("detector",),
+    ("explain",),
     ("api",),
     ("report",),
     ("reproduce", "pytest_plugin"),

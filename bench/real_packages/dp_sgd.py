@@ -9,7 +9,6 @@ from importlib.metadata import version
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from optax.contrib import differentially_private_aggregate
 
 from refutedp import GaussianDP, check

@@ -52,7 +52,7 @@ def saved(folder: Path, reference: str, *, jobs: int = 1, before: str = "", hash
     code = before + CHECK.format(reference=reference, jobs=jobs, path=str(path))
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True)
-    result = json.loads(path.read_text())
+    result = json.loads(path.read_text(), object_hook=lambda one: {k: v for k, v in one.items() if k != "file"})
     # Where it came from, and on how many cores it ran, are said and may differ.
     del result["origin"]["reference"], result["settings"]["jobs"]
     return result

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
+from refutedp.explain.told import explained_later
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
@@ -76,8 +77,10 @@ def check(
         result = detect(request, chosen, report)
         violated = result.verdict is Verdict.VIOLATION and result.exact is None
         if adjacency is None and pairs is None and inputs is None and violated:
-            return tell_other_adjacency(result, request, report)
-        return tell_other_epsilon(result, request, report)
+            result = tell_other_adjacency(result, request, report)
+        else:
+            result = tell_other_epsilon(result, request, report)
+        return explained_later(result, described)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from refutedp.detector.profile import Profile
 from refutedp.model.claims import Claim
+from refutedp.model.explanation import Explanation
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Evidence, ExactEvidence, ExactLoss, Examination
 from refutedp.model.settings import Settings
@@ -60,8 +61,10 @@ class Result:
     itself said, where lifted runs decided. `vacuous` is what nearly every run did, where outputs do not vary and so
     nothing was tested. `exact` is evidence of another kind, where it and not the fresh runs convicts: probabilities
     over enumerated paths; there is no `evidence` then. `loss` is the exact ε of the pair, where all its paths are
-    known. `outside` is a second violation, on inputs beyond the user's. `profile` is how the feature is spread
-    on other runs, for figures; it is made when one is asked for (`profiled`).
+    known. `outside` is a second violation, on inputs beyond the user's. `profile` is how the event's feature is
+    spread on runs of its own, for figures; it is made when one is asked for (`profiled`). `explanation` says which
+    line is to blame for a violation and what would mend it; it is made when the result is printed, saved or
+    reported, or asked for (`explained`).
     """
 
     verdict: Verdict
@@ -81,7 +84,9 @@ class Result:
     outside: Evidence | None = None
     exact: ExactEvidence | None = None
     loss: ExactLoss | None = None
+    explanation: Explanation | None = field(default=None, compare=False)
     make_profile: Callable[[], Profile] | None = field(default=None, repr=False, compare=False)
+    explain: Callable[[], Explanation | None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def counterexample(self) -> Evidence | ExactEvidence | None:
@@ -96,10 +101,19 @@ class Result:
             return self
         return replace(self, profile=self.make_profile())
 
+    def explained(self) -> Result:
+        """The result with its explanation, made by further runs unless it is there or nothing is to be explained.
+
+        How many runs is in `explanation.calls`; texts count them among the other runs.
+        """
+        if self.explanation is not None or self.explain is None:
+            return self
+        return replace(self, explanation=self.explain())
+
     def __str__(self) -> str:
         from refutedp.report.text import explain
 
-        return explain(self)
+        return explain(self.explained())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON, with all that `refutedp.replay` needs to test it on fresh runs."""

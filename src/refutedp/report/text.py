@@ -14,6 +14,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
+from refutedp.report.cause import cause_lines, ledger_lines
 from refutedp.report.exact_words import exact_lines, loss_lines, ratio_words
 
 MOST_ROWS = 12
@@ -24,7 +25,7 @@ WIDEST = 30
 
 def explain(result: Result) -> str:
     """The whole result as text."""
-    lines = [_first_line(result), ""]
+    lines = [_first_line(result), *cause_lines(result), ""]
     if result.exact is not None:
         lines += pair_lines(result.exact.pair)
         lines += _arguments(result.exact.pair)
@@ -38,7 +39,10 @@ def explain(result: Result) -> str:
         lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
     lines += [f"Note: {note}" for note in result.notes]
-    lines += [_next_step(result)]
+    lines += [*ledger_lines(result), _next_step(result)]
+    if result.verdict is not Verdict.VIOLATION:
+        # What was not found needs no room to be looked at.
+        lines = [line for line in lines if line]
     return "\n".join(lines)
 
 
@@ -76,13 +80,10 @@ def _rates(result: Result) -> list[str]:
     lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
-    lines.append(f"  {_certified(result.claim, evidence)}")
-    lines += examined(result)
+    certified = _certified(result.claim, evidence)
     if result.verdict is not Verdict.VIOLATION and math.isfinite(result.detectable_epsilon):
-        lines.append(
-            f"  for this event the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
-        )
-    return lines
+        certified += f"; the budget would have caught a real ε of {result.detectable_epsilon:.3g} or more"
+    return [*lines, f"  {certified}", *examined(result)]
 
 
 def examined(result: Result) -> list[str]:
@@ -175,7 +176,7 @@ def method_words(evidence: Evidence) -> str:
 
 
 def _effort(result: Result) -> list[str]:
-    effort = result.effort
+    effort, explained = result.effort, 0 if result.explanation is None else result.explanation.calls
     if effort.search_runs == 0 and result.exact is not None:
         return ["The paths of this counterexample were enumerated again; nothing was searched."]
     if effort.search_runs == 0:
@@ -184,12 +185,17 @@ def _effort(result: Result) -> list[str]:
         f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
         f"{effort.search_runs:,} search runs;",
         f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; "
-        f"{effort.other_runs:,} further runs.",
+        f"{effort.other_runs + explained:,} further runs.",
     ]
 
 
 def _next_step(result: Result) -> str:
     match result.verdict:
+        case Verdict.VIOLATION if result.explanation is not None and result.explanation.place is not None:
+            line = result.explanation.place.line
+            return (
+                f"Next: mend line {line}, and check again; what is said of a changed line holds for this pair alone."
+            )
         case Verdict.VIOLATION:
             return "Next: trace d1 and d2 through the code, and see why the event distinguishes them."
         case Verdict.INCONCLUSIVE if result.vacuous:

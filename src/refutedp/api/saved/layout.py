@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from refutedp.detector.result import Effort
+from refutedp.model.explanation import Explanation
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair, PathWitness
 
@@ -165,6 +166,7 @@ class SavedResult(msgspec.Struct, frozen=True, tag_field="kind", tag="result"):
     outside: SavedEvidence | None = None
     exact: SavedExact | None = None
     loss: SavedLoss | None = None
+    explanation: Explanation | None = None
 
 
 class SavedPoint(msgspec.Struct, frozen=True):

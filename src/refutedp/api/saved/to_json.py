@@ -141,7 +141,7 @@ def _(saved: list) -> tuple[Any, ...]:  # type: ignore[type-arg]
 def _(result: Result) -> SavedResult:
     return _fill(
         SavedResult,
-        result.profiled(),
+        result.explained().profiled(),
         format=FORMAT,
         versions=_versions(),
         verdict=result.verdict.value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import functools
 import inspect
 import itertools
@@ -33,11 +34,18 @@ def rewritten(code: types.CodeType, rewrite: Callable[[ast.FunctionDef], bool]) 
     function = tree.body[0]
     function.decorator_list = []
     ast.increment_lineno(tree, code.co_firstlineno - 1)
-    imported = next((names for names in _imports(code) if _same(code, _compiled(tree, code, names))), None)
-    if imported is None or not rewrite(function):
+    edited = copy.deepcopy(function)
+    return recompiled(code, function, edited) if rewrite(edited) else None
+
+
+def recompiled(code: types.CodeType, function: ast.FunctionDef, edited: ast.FunctionDef) -> types.CodeType | None:
+    """The code of an edited function; None unless `function`, as it was, compiles to exactly this code."""
+    as_it_was = ast.Module([function], [])
+    imported = next((names for names in _imports(code) if _same(code, _compiled(as_it_was, code, names))), None)
+    if imported is None:
         return None
-    compiled = _compiled(tree, code, imported)
-    return None if compiled is None or compiled.co_freevars != code.co_freevars else compiled
+    made = _compiled(ast.Module([edited], []), code, imported)
+    return made if made is not None and made.co_freevars == code.co_freevars else None
 
 
 def _imports(code: types.CodeType) -> Iterator[tuple[str, ...]]:

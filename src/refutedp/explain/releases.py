@@ -1,0 +1,147 @@
+"""Parts of the output that are the same whatever the draws, and differ between the inputs."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from refutedp.explain.affine import form_of
+from refutedp.explain.observed import Observed, line_at
+from refutedp.explain.source_lines import place_of, released_at
+from refutedp.model.explanation import Discrepancy
+from refutedp.tracing.ledger import NUMBER, RAISED, told
+
+CLOSE = 1e-9
+"""Differences of numbers that are rounding, in parts of their size."""
+
+Side: TypeAlias = tuple[Observed, Observed]
+"""A run of either input on the same draws."""
+
+
+def told_of(seen: Observed) -> Any:
+    """The output of a run, or its exception, as numbers and structure."""
+    if seen.error is not None:
+        return told({RAISED: type(seen.error).__name__})
+    return told(seen.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A part of the output that nothing hides."""
+
+    discrepancy: Discrepancy
+    code: CodeType | None
+    line: int
+    moves: float = 1.0
+    spot: tuple[int, int, int, int] | None = None
+
+
+def released_of(runs: Sequence[Side], far: Sequence[Side]) -> list[Released]:
+    """Parts of the output that are constant on either input, whatever the draws, and differ between the two."""
+    sides = [[told_of(one) for one, _ in (*runs, *far)], [told_of(other) for _, other in (*runs, *far)]]
+    structures = [{repr(one.structure): one for one in side} for side in sides]
+    one, other = runs[0]
+    code, line = returned(one)
+    place = place_of(code, line) if code is not None else None
+    if all(len(found) == 1 for found in structures) and structures[0].keys() != structures[1].keys():
+        kind, words = _structures(sides[0][0].structure, sides[1][0].structure, one, other)
+        return [Released(Discrepancy(kind, words, place), code, line)]
+    if len(structures[0]) == len(structures[1]) == 1 and structures[0].keys() == structures[1].keys():
+        first, second = (np.array([one.numbers for one in side]) for side in sides)
+        found: list[Released] = []
+        for index in range(first.shape[1]):
+            x, y = first[:, index], second[:, index]
+            if np.ptp(x) <= CLOSE * abs(x[0]) and np.ptp(y) <= CLOSE * abs(y[0]) and not near(x[0], y[0]):
+                name = sides[0][0].name(index)
+                path = _steps(sides[0][0].structure, index)
+                if any(_carries(seen.output, path) for pair in runs for seen in pair):
+                    continue
+                at, spot = line, None
+                if code is not None:
+                    taken = {number for taken_code, number in one.lines if taken_code is code}
+                    node = released_at(code, line, list(path), taken)
+                    if isinstance(node, ast.expr):
+                        at = node.lineno
+                        spot = node.lineno, node.end_lineno or at, node.col_offset, node.end_col_offset or 0
+                where = place_of(code, at) if code is not None else None
+                words = f"{name} is {x[0]:.6g} on d1 and {y[0]:.6g} on d2, without noise"
+                moves = abs(float(x[0] - y[0]))
+                found.append(Released(Discrepancy("value", words, where), code, at, moves, spot))
+        return found[:3]
+    return []
+
+
+def _carries(output: Any, path: Sequence[Any]) -> bool:
+    """Whether the number at this place of an output has noise in it, however little that is."""
+    for step in path:
+        try:
+            output = output[step]
+        except (TypeError, KeyError, IndexError):
+            return False
+    return form_of(output) is not None
+
+
+def near(x: float, y: float) -> bool:
+    """Whether two numbers are equal but for rounding."""
+    return bool(abs(x - y) <= CLOSE * max(abs(x), abs(y)))
+
+
+def _structures(one: Any, other: Any, first: Observed, second: Observed) -> tuple[Any, str]:
+    if first.error is not None or second.error is not None:
+        names = [type(seen.error).__name__ if seen.error is not None else "an answer" for seen in (first, second)]
+        return "error", f"d1 gives {names[0]} and d2 gives {names[1]}, whatever the noise"
+    try:
+        if isinstance(first.output, dict) and isinstance(second.output, dict):
+            return "keys", "the output has other keys on d1 than on d2, whatever the noise"
+        sizes = len(first.output), len(second.output)
+        if sizes[0] != sizes[1] and type(first.output) is type(second.output) and not isinstance(first.output, str):
+            return "length", f"the output has {sizes[0]} parts on d1 and {sizes[1]} on d2, whatever the noise"
+    except TypeError:
+        pass
+    return "type", "the output is of another kind on d1 than on d2, whatever the noise"
+
+
+def _steps(structure: Any, index: int) -> list[object]:
+    """The keys and indices that lead to a number of an output."""
+    paths: list[list[object]] = []
+
+    def walk(part: Any, path: list[object]) -> None:
+        match part:
+            case _ if part == NUMBER:
+                paths.append(path)
+            case "str", parts, _:
+                paths.extend(path for one in parts if one == NUMBER)
+            case "dict", items:
+                for key, item in items:
+                    walk(item, [*path, _key(key)])
+            case _, list(parts):
+                for place, one in enumerate(parts):
+                    walk(one, [*path, place])
+
+    walk(structure, [])
+    return paths[index] if index < len(paths) else []
+
+
+def _key(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def returned(seen: Observed) -> tuple[CodeType | None, int]:
+    """Where the mechanism returned: the last instruction of its outermost code."""
+    if not seen.lines or not seen.steps:
+        return None, 0
+    code = next(iter(seen.lines))[0]
+    if not Path(code.co_filename).is_file() and not linecache.getlines(code.co_filename):
+        return None, 0
+    last = next((step for step in reversed(seen.steps) if step.code is code and not step.draw), None)
+    return (code, line_at(code, last.instruction)) if last is not None else (None, 0)

@@ -1,0 +1,215 @@
+"""The explanation of a violation: suspects of watched runs, tried one after the other by changes of the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from refutedp.detector.result import Result, Verdict
+from refutedp.explain.blame import Blame, Suspect, blame
+from refutedp.explain.costs import claimed_epsilon
+from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, unseeded, with_noise
+from refutedp.explain.hints import hints_of
+from refutedp.explain.interventions import Trials
+from refutedp.explain.observed import Watcher
+from refutedp.explain.source_lines import function_of
+from refutedp.model.claims import Claim
+from refutedp.model.explanation import Explanation, LedgerRow, Remedy
+from refutedp.model.mechanism import Mechanism
+
+MOST_CHANGES = 7
+"""Changes that are tested: each takes some ten milliseconds where runs are lifted."""
+OVER = 1.02
+"""How many times the claim the ledger must come to, for a line to be named without a test."""
+
+
+class Explainer:
+    """Explains a result when it is first asked, and remembers what it said."""
+
+    def __init__(self, result: Result, mechanism: Mechanism) -> None:
+        self._result, self._mechanism = result, mechanism
+        self._made: Explanation | None = None
+
+    def __call__(self) -> Explanation | None:
+        """The explanation; None of a result that is no violation."""
+        if self._made is None:
+            self._made = explanation_of(self._result, self._mechanism)
+        return self._made
+
+
+def explained_later(result: Result, mechanism: Mechanism) -> Result:
+    """The result, which makes its explanation when it is asked for it."""
+    return replace(result, explain=Explainer(result, mechanism)) if result.verdict is Verdict.VIOLATION else result
+
+
+def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
+    """Why the counterexample breaks the claim; None where there is none.
+
+    Everything in it is about this pair. A line is named if a change of it makes the violation vanish, or, where
+    nothing can be tested, if nothing on it hides what differs.
+
+    >>> from refutedp import check
+    >>> def leaky(queries, epsilon, rng):
+    ...     total = sum(queries)
+    ...     return total + rng.laplace(scale=1 / epsilon)
+    >>> result = check(leaky, epsilon=1.0, search_runs=2000, confirm_runs=5000, lengths=(5,))
+    >>> result.explained().explanation.place.line
+    3
+    """
+    if result.verdict is not Verdict.VIOLATION or result.evidence is None:
+        return None
+    pair, claim = result.evidence.pair, result.claim
+    watcher = Watcher(mechanism, result.settings.seed)
+    blamed = blame(pair, claim, watcher)
+    trials = Trials(result, mechanism)
+    remedies: list[Remedy] = []
+    named: Suspect | None = None
+    tried: set[int] = set()
+    testable = bool(blamed.suspects) and trials.begin()
+    if testable:
+        for number, suspect in enumerate(blamed.suspects):
+            for edit in _edits(suspect, blamed, result, mechanism):
+                remedy = trials.test(edit) if len(remedies) < MOST_CHANGES else None
+                if remedy is None:
+                    continue
+                tried.add(number)
+                remedies.append(remedy)
+                if remedy.mends:
+                    named = suspect
+                    break
+            if named is not None:
+                break
+    if named is None:
+        named = next((one for i, one in enumerate(blamed.suspects) if i not in tried and _certain(one)), None)
+    bounded = not any(row.unbounded for row in blamed.rows)
+    if testable and bounded and trials.lifted and not any(remedy.mends for remedy in remedies):
+        for edit in _less_epsilon(result, blamed, mechanism):
+            remedy = trials.test(edit)
+            if remedy is not None:
+                remedies.append(remedy)
+                if remedy.mends:
+                    break
+        if named is None and remedies and remedies[-1].mends and (blamed.spent or 0.0) > OVER * claim.rough_epsilon:
+            # Several lines share the blame: the one that costs most.
+            named = next((one for one in blamed.suspects if one.kind == "noise" and one.weight > 0), None)
+    explanation = Explanation(
+        place=None if named is None else named.place,
+        statement=_statement(named, blamed, claim, remedies),
+        ledger=tuple(blamed.rows),
+        spent=blamed.spent if claimed_epsilon(claim) is not None else None,
+        claimed=claimed_epsilon(claim),
+        discrepancies=tuple(blamed.discrepancies),
+        remedies=tuple(remedies),
+        calls=blamed.calls + trials.calls,
+    )
+    return replace(explanation, hints=hints_of(explanation, named, blamed, result))
+
+
+def _certain(suspect: Suspect) -> bool:
+    """Whether what was watched is enough to name it untested."""
+    return suspect.place is not None and suspect.weight >= OVER
+
+
+def _edits(suspect: Suspect, blamed: Blame, result: Result, mechanism: Mechanism) -> Iterator[Edit]:
+    """Changes that would mend this, the smallest first."""
+    place = suspect.place
+    if place is None:
+        return
+    epsilon = claimed_epsilon(result.claim) or result.claim.rough_epsilon
+    match suspect.kind:
+        case "seed" if suspect.site is not None:
+            yield unseeded(suspect.site, place)
+        case "shared" if suspect.draw is not None:
+            yield refreshed(suspect.draw, place)
+        case "branch" if suspect.code is not None:
+            yield decided(suspect.code, place, False)
+            yield decided(suspect.code, place, True)
+        case "exact" if suspect.code is not None and suspect.spot is not None:
+            left = epsilon - (blamed.spent or 0.0)
+            generator = generator_in(function_of(suspect.code), mechanism)
+            if generator is not None and left > 0.05 * epsilon:
+                yield with_noise(suspect.code, place, suspect.spot, _nice(suspect.moves / left), generator)
+        case "noise" if suspect.draw is not None:
+            for factor in _factors(suspect, blamed, result):
+                edit = scaled((suspect.draw, *suspect.beside), place, factor)
+                if edit is not None:
+                    yield edit
+
+
+def _factors(suspect: Suspect, blamed: Blame, result: Result) -> list[float]:
+    """How many times the noise may be enough: by the ledger, where it tells, else twice and as the bound says."""
+    epsilon = claimed_epsilon(result.claim)
+    row = next((one for one in blamed.rows if one.place == suspect.place and one.cost), None)
+    if epsilon is not None and row is not None and row.cost is not None and blamed.spent is not None:
+        left = epsilon - (blamed.spent - row.cost)
+        if left > 0.05 * epsilon and row.cost > OVER * left:
+            return [_nice(row.cost / left)]
+    assert result.evidence is not None
+    bound = result.evidence.epsilon_lower_bound / (epsilon or result.claim.rough_epsilon or 1.0)
+    wanted = [2.0, max(4.0, _nice(1.2 * bound)) if math.isfinite(bound) else 4.0]
+    if 2 < suspect.weight < 100:
+        wanted.insert(1, _nice(suspect.weight))
+    return wanted if suspect.weight > 0 else [2.0]
+
+
+def _nice(x: float) -> float:
+    """The next number of at most two digits.
+
+    >>> _nice(2.05), _nice(4.0), _nice(14.3), _nice(0.123), _nice(321.0)
+    (3.0, 4.0, 15.0, 0.13, 330.0)
+    """
+    if x <= 0:
+        return 1.0
+    if 1 < x <= 100:
+        return float(math.ceil(x - 1e-9))
+    digits = 1 - math.floor(math.log10(x))
+    return float(round(math.ceil(x * 10**digits - 1e-9) / 10**digits, max(digits, 0)))
+
+
+def _less_epsilon(result: Result, blamed: Blame, mechanism: Mechanism) -> Iterator[Edit]:
+    """The mechanism told a part of the claim's ε."""
+    assert result.evidence is not None
+    name, given = mechanism.epsilon, result.evidence.pair.arguments
+    epsilon = claimed_epsilon(result.claim)
+    if name is None or epsilon is None or not isinstance(given.get(name), int | float) or given[name] <= 0:
+        return
+    bound = result.evidence.epsilon_lower_bound / epsilon
+    known = [] if not blamed.spent or blamed.spent <= epsilon else [_nice(blamed.spent / epsilon)]
+    for factor in dict.fromkeys(known or (2.0, _nice(1.2 * max(bound, 2.0)))):
+        told = given[name] / factor
+        words = f"called with {name}={told:.4g}, and claimed for {epsilon:g}"
+        yield Edit("epsilon", None, factor, words, None, None, {name: told})
+
+
+def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: list[Remedy]) -> str:
+    """One sentence."""
+    if named is None or named.place is None:
+        if not blamed.rows and blamed.first is not None and not blamed.discrepancies:
+            return "Which line breaks the claim is not known: none of the mechanism's draws could be watched."
+        return "Which line breaks the claim is not known: no change of one line was found to mend it."
+    line = named.place.line
+    if named.kind != "noise":
+        return f"{named.words[0].upper()}{named.words[1:]}."
+    row = next((one for one in blamed.rows if one.place == named.place and (one.cost or one.unbounded)), None)
+    mended = next((one for one in remedies if one.mends and one.place == named.place), None)
+    if row is None or row.moves is None:
+        if mended is not None:
+            return f"The noise of line {line} is too small."
+        return f"The noise of line {line} does not hide what differs."
+    return f"The noise of line {line} is too small: {row_words(row)}."
+
+
+def row_words(row: LedgerRow) -> str:
+    """What a row of the ledger says, such as "`total` moves by 5 where the scale is 1: ε 5"."""
+    what = f"`{row.hides}`" if row.hides and len(row.hides) <= 40 else "what it hides"
+    parts = []
+    if row.moves is not None:
+        parts.append(f"{what} moves by {row.moves:.4g}")
+        if row.scale is not None:
+            parts.append(f"where the scale is {row.scale:.4g}")
+    elif row.cost:
+        parts.append("its probabilities differ")
+    if row.unbounded:
+        return f"{' '.join(parts)}, which no ε allows" if parts else "no ε allows what it does"
+    return f"{' '.join(parts)}: ε {row.cost:.3g}" if row.cost else " ".join(parts)

@@ -1,0 +1,71 @@
+"""What a text says of the cause of a violation: where it is, how to mend it, and what its noise hides."""
+
+from __future__ import annotations
+
+from refutedp.detector.result import Result
+from refutedp.model.explanation import Explanation, LedgerRow, Remedy
+
+MOST_ROWS, MOST_TOLD = 4, 2
+"""Rows of the ledger, and hints and differences that are told: the first screen has room for no more."""
+_WIDEST = 100
+
+
+def cause_lines(result: Result) -> list[str]:
+    """Where the cause is and how to mend it, as far as that is known."""
+    told = result.explanation
+    if told is None:
+        return []
+    if told.place is None:
+        return [f"  {told.statement}", *_remedy_lines(told)]
+    place = told.place
+    lines = [f"  {place.file}, line {place.line}, in {place.function}:", f"      {_short(place.text)}"]
+    lines.append(f"  {told.statement}")
+    others = [f"  Hint: {hint.words}." for hint in told.hints if hint.words not in told.statement]
+    return [*lines, *others[:MOST_TOLD], *_remedy_lines(told)]
+
+
+def remedy_told(told: Explanation) -> Remedy | None:
+    """The tested change that mends the pair."""
+    return next((remedy for remedy in told.remedies if remedy.mends), None)
+
+
+def _remedy_lines(told: Explanation) -> list[str]:
+    remedy = remedy_told(told)
+    if remedy is None:
+        return []
+    lines = [f"  Tested: {remedy.words}."]
+    if remedy.replacement:
+        lines.append(f"      {_short(remedy.replaced)}  →  {_short(remedy.replacement)}")
+    return lines
+
+
+def ledger_lines(result: Result) -> list[str]:
+    """What the noise of each line hides between d1 and d2, and what that costs."""
+    told = result.explanation
+    if told is None or not told.ledger:
+        return []
+    lines = ["Noise, on equal draws for d1 and d2:"]
+    lines += [f"  {row_line(row)}" for row in told.ledger[:MOST_ROWS]]
+    if len(told.ledger) > MOST_ROWS:
+        lines.append(f"  and {len(told.ledger) - MOST_ROWS} lines more")
+    if told.spent is not None and told.claimed is not None and len(told.ledger) > 1:
+        lines.append(f"  together ε {told.spent:.3g}, and {told.claimed:.3g} is claimed")
+    return lines
+
+
+def row_line(row: LedgerRow) -> str:
+    """A row of the ledger in one line."""
+    times = "" if row.times == 1 else f", {row.times:,} numbers"
+    scale = "" if row.scale is None else f" of scale {row.scale:.4g}"
+    line = f"line {row.place.line}: {row.distribution}{scale}{times}"
+    if row.moves:
+        what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
+        line += f"; {what} moves by {row.moves:.4g}"
+    if row.unbounded:
+        return f"{line}: no ε is enough"
+    return f"{line}: ε {row.cost:.3g}" if row.cost else line
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

@@ -1,0 +1,71 @@
+"""The guilty line is named, a correct mechanism is not explained, and a printed remedy mends the source."""
+
+import pytest
+
+from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
+from refutedp.mechanisms import histogram, isvt1, noisy_max_laplace_value
+from tests.explain.applying import check_again
+from tests.explain.guilty import CASES
+
+BRIEF = {"search_runs": 4_000, "confirm_runs": 20_000, "progress": False, "float_leaks": "ignore"}
+NAMED = {
+    *("one_noise_for_all", "broadcast", "seeded_for_tests", "seeded_globally", "inverted", "through_a_helper"),
+    *("with_a_wrong_helper", "largest_beside_noise", "empty_is_left_out", "cached_above_a_hundred", "refuses_zero"),
+    *("noise_that_only_adds", "gaussian_for_pure", "variance_for_deviation", "noise_for_one_of_five"),
+    *("expovariate_of_the_scale", "three_rounds", "stops_when_enough", "second_place_is_exact", "scale_by_data"),
+    *("noise_after_the_fact", "mean_and_total", "geometric_too_narrow"),
+}
+MENDED = {"one_noise_for_all", "inverted", "with_a_wrong_helper", "expovariate_of_the_scale", "noise_for_one_of_five"}
+BY_NAME = {case.function.__name__: case for case in CASES}
+
+
+def guilty_lines(function):
+    with open(function.__code__.co_filename) as file:
+        return {number for number, line in enumerate(file, start=1) if "# guilty" in line}
+
+
+def explained(name):
+    case = BY_NAME[name]
+    result = check(
+        case.function, case.claim, pairs=[(case.d1, case.d2)], args=case.args, adjacency=ALL_DIFFER, **BRIEF
+    )
+    assert result.verdict is Verdict.VIOLATION
+    return result.explained()
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_the_guilty_line_is_named(name):
+    result = explained(name)
+    place = result.explanation.place
+    assert place.line in guilty_lines(BY_NAME[name].function), result.explanation.statement
+    assert place.file.endswith("guilty.py") and "# guilty" in place.text
+    remedies = [remedy for remedy in result.explanation.remedies if remedy.mends]
+    assert len(str(result).splitlines()) <= 30
+    if name in MENDED:
+        again = check_again(result, BY_NAME[name].function, remedies[0], ALL_DIFFER)
+        assert again.verdict is not Verdict.VIOLATION
+
+
+def test_the_same_seed_gives_the_same_explanation():
+    assert explained("expovariate_of_the_scale").explanation == explained("expovariate_of_the_scale").explanation
+
+
+def test_a_line_of_the_paper_is_named():
+    options = {"epsilon": 1.0, "lengths": (5,), **BRIEF}
+    told = check(isvt1, args={"threshold": 1.0}, **options).explained().explanation
+    assert "query >= noisy_threshold" in told.place.text
+    told = check(noisy_max_laplace_value, **options).explained().explanation
+    assert (told.spent, told.claimed) == (2.5, 1.0)
+    assert [row.cost for row in told.ledger] == [2.5] and told.ledger[0].hides == "query"
+
+
+def test_a_correct_mechanism_is_told_in_fifteen_lines_and_not_explained():
+    result = check(histogram, epsilon=1.0, adjacency=ONE_DIFFERS, **BRIEF)
+    assert result.verdict is not Verdict.VIOLATION
+    assert result.explained().explanation is None
+    assert len(str(result).splitlines()) <= 15
+
+
+def test_the_calls_of_an_explanation_are_among_the_other_runs():
+    result = explained("inverted")
+    assert f"{result.effort.other_runs + result.explanation.calls:,} further runs" in str(result)
