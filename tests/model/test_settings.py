@@ -55,6 +55,7 @@ TYPED = {
     "importance": (["--importance", "never"], "never"),
     "epsilon_name": (["--epsilon-name", "budget"], "budget"),
     "time_limit": (["--time-limit", "5m"], 300.0),
+    "plan": (["--plan", "r.json"], "r.json"),
 }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bisect
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Unpack
 
+from refutedp.detector.budget import usual_limit
+from refutedp.detector.clock import Clock
 from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
@@ -61,7 +63,6 @@ def check(
     >>> result.verdict.value
     'violation'
     """
-    started = time.monotonic()
     chosen = settings_from(settings, options, of=check)
     own = own_of(mechanism)
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
@@ -70,13 +71,28 @@ def check(
     agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
     with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        request = Request(
-            described, agreed, ALL_DIFFER if adjacency is None else adjacency, args, pairs, inputs, own.notes, started
-        )
+        clock = Clock(usual_limit(chosen.time_limit), _plan_of(options.get("plan", chosen.plan)))
+        meant = ALL_DIFFER if adjacency is None else adjacency
+        request = Request(described, agreed, meant, args, pairs, inputs, own.notes, clock)
         result = detect(request, chosen, report)
         if adjacency is None and pairs is None and inputs is None and result.verdict is Verdict.VIOLATION:
-            return tell_other_adjacency(result, request, report)
-        return tell_other_epsilon(result, request, report)
+            result = tell_other_adjacency(result, request, report)
+        else:
+            result = tell_other_epsilon(result, request, report)
+        return replace(result, settings=replace(result.settings, plan=clock.plan or None))
+
+
+def _plan_of(given: Any) -> Mapping[str, int] | None:
+    """The plan that was asked for, if one was: that of a check which the clock did not shape cuts nothing."""
+    if given is None or isinstance(given, Mapping):
+        return given
+    if not isinstance(given, Result):
+        from refutedp.api.saved.to_json import load
+
+        given = load(given)
+    if not isinstance(given, Result):
+        raise UsageError("plan= names a file with a sweep, which has no plan: give a result of check")
+    return given.settings.plan or {}
 
 
 @contextmanager

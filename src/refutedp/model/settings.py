@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -92,6 +93,24 @@ def _whole(least: int, why: str, *, but: int | None = None) -> Callable[[str, An
     return check
 
 
+def _jobs(name: str, value: Any) -> Any:
+    if isinstance(value, str) and value != "auto" and value.lstrip("-").isdigit():
+        value = int(value)
+    if isinstance(value, str) and value != "auto":
+        raise UsageError(f"{name}={value!r} must be a number of processes, -1 for all cores, or 'auto'")
+    return value if value == "auto" else _whole(1, "-1 means all cores", but=-1)(name, value)
+
+
+def _plan(name: str, value: Any) -> Any:
+    """A plan, or where one is: a result, or a saved file."""
+    value = getattr(getattr(value, "settings", value), "plan", value)
+    if value is None or isinstance(value, str | os.PathLike):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(one, int) for one in value.values()):
+        return dict(value)
+    raise UsageError(f"{name}={value!r} must be a result, a file saved with --json, or the plan of a result")
+
+
 def _inside(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise UsageError(f"{name}={value!r} must lie strictly between 0 and 1, such as 0.001")
@@ -159,7 +178,17 @@ class Settings:
         "bound", "Look for the event that certifies the largest bound, or that convicts after the fewest runs."
     )
     seed: int = _setting(0, "Same seed, same result.", _whole(0, "seeds are not negative"))
-    jobs: int = _setting(1, "Processes to run on; -1 for all cores.", _whole(1, "-1 means all cores", but=-1))
+    jobs: int | Literal["auto"] = _setting(
+        "auto",
+        "Processes to run on; -1 for all cores, auto for all cores where every run is a call and that pays.",
+        _jobs,
+        Spelling(
+            "--jobs",
+            str,
+            "Processes to run on; -1 for all cores, auto for all of them where every run is a call and that pays.",
+            lambda given: given if given is None else _jobs("--jobs", given),
+        ),
+    )
     engine: Engine = _setting("local", "Where the runs are made: here, or on a cluster.")
     scheduler: str | None = _setting(None, "Address of the cluster; a local one is started unless given.")
     lengths: tuple[int, ...] | None = _setting(
@@ -205,6 +234,13 @@ class Settings:
         _seconds,
         Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h; inf for the whole budget."),
     )
+    plan: Any = _setting(
+        None,
+        "Repeat what the clock decided in an earlier check: its result, or the file that --json saved. Then the same "
+        "seed gives the same counts, however fast the machine is.",
+        _plan,
+        Spelling("--plan", str, "Repeat the plan of a result saved with --json: the same counts on any machine."),
+    )
     progress: Callable[[Progress], None] | bool | None = _setting(
         None,
         "True, False or a function that gets a `Progress` record now and then; unless given, a terminal decides.",
@@ -245,7 +281,7 @@ class Options(TypedDict, total=False):
     stop: Stop
     goal: Goal
     seed: int
-    jobs: int
+    jobs: int | Literal["auto"]
     engine: Engine
     scheduler: str | None
     lengths: tuple[int, ...] | None
@@ -257,6 +293,7 @@ class Options(TypedDict, total=False):
     importance: Importance
     epsilon_name: str | None
     time_limit: float | None
+    plan: Any
     progress: Callable[[Progress], None] | bool | None
 
 

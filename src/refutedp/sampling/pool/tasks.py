@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pickle import PicklingError
 from threading import Event
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from refutedp.model.errors import MechanismError, UsageError
-from refutedp.model.settings import Engine
+from refutedp.model.settings import Engine, Settings
 from refutedp.sampling.pool.clusters import run_on_dask, run_on_ray, use_dask, use_ray
 
 T = TypeVar("T")
+WORTH_PROCESSES = 3.0
+"""Seconds of work that must be left for more cores: to start their processes takes about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Pool:
 
     jobs: int = 1
     engine: Engine = "local"
+    if_it_pays: bool = False
+    """Begin on one core, and go on with `jobs` where what is left seems to take long enough for that."""
 
     def run(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
         """Call every task; yield the results in the order of the tasks, as they become ready.
@@ -62,6 +67,18 @@ class Pool:
         ):
             for task in tasks:
                 yield task()
+            return
+        if self.if_it_pays and self.engine == "local" and not _configured():
+            took = 0.0
+            for done, task in enumerate(tasks, start=1):
+                start = time.monotonic()
+                result = task()
+                took += time.monotonic() - start
+                yield result
+                left = took / done * (len(tasks) - done)
+                if left > WORTH_PROCESSES and done < len(tasks) - 1 and _can_be_sent(tasks[done]):
+                    yield from replace(self, if_it_pays=False).run(tasks[done:])
+                    return
             return
         backend = _backend()
         if self.engine == "ray" or type(backend).__name__ == "RayBackend":
@@ -142,6 +159,31 @@ def _unwarned() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def pool_for(settings: Settings, *, costs_calls: bool) -> Pool:
+    """Where runs are made: with `jobs="auto"` on one core, but where each is a call on all of them, if that pays."""
+    if settings.jobs != "auto":
+        return Pool(settings.jobs, settings.engine)
+    return Pool(_all_cores() if costs_calls else 1, settings.engine, if_it_pays=True)
+
+
+def _all_cores() -> int:
+    """The cores that this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _can_be_sent(task: Task[Any]) -> bool:
+    """Whether another process could run it."""
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(task)
+    except Exception:  # what pickling raises depends on what is pickled
+        return False
+    return True
 
 
 class _Failed(NamedTuple):
