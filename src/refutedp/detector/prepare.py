@@ -37,7 +37,7 @@ TRIALS, ALL_TRIALS, ANALYSIS = 0.1, 0.2, 0.15
 ANALYSIS_CALLS = 1_000
 """About how many calls those sources make at least."""
 ENOUGH_TIMED = 1.0
-"""Seconds of runs that say more of their speed than the trials do."""
+"""Seconds of runs, by the trials, that say more of their speed than the trials do: to start processes takes long."""
 SLOW, SLOW_CALL = 4.0, 1e-3
 """A pair waits if its calls take so many times what those of the quicker pairs do, and at least so many seconds."""
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)
@@ -136,7 +136,7 @@ class Prepared:
     @property
     def _is_measured(self) -> bool:
         # A cluster starts workers when it likes.
-        return self._measured > ENOUGH_TIMED and self._expected > 0 and self.settings.engine == "local"
+        return self._expected > ENOUGH_TIMED and self.settings.engine == "local"
 
     def core_seconds(self, cores: int) -> float:
         """What a call takes on one core."""
