@@ -55,6 +55,8 @@ TYPED = {
     "importance": (["--importance", "never"], "never"),
     "epsilon_name": (["--epsilon-name", "budget"], "budget"),
     "time_limit": (["--time-limit", "5m"], 300.0),
+    "call_limit": (["--call-limit", "5m"], 300.0),
+    "on_limit": (["--on-limit", "output"], "output"),
     "plan": (["--plan", "r.json"], "r.json"),
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,10 +19,14 @@ from refutedp.detector.result import Result, Verdict
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
-from refutedp.model.errors import UsageError
-from refutedp.model.mechanism import describe, own_of
+from refutedp.model.errors import BeyondBoundsError, UsageError
+from refutedp.model.mechanism import Mechanism, describe, own_of
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
+from refutedp.tracing.watchdog import USUAL_SECONDS, CallBounds, DidNotReturn, Watchdog
+
+LEAST_SECONDS = 5.0
+"""That a call may take, however short the time limit is."""
 
 
 class CheckKeywords(Options, total=False):
@@ -70,7 +76,8 @@ def check(
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
-    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+    running = engine_running(chosen.engine, chosen.scheduler)
+    with reporting(chosen.progress) as report, running, bounded(chosen, described):
         clock = Clock(usual_limit(chosen.time_limit), _plan_of(options.get("plan", chosen.plan)))
         meant = ALL_DIFFER if adjacency is None else adjacency
         request = Request(described, agreed, meant, args, pairs, inputs, own.notes, clock)
@@ -80,6 +87,21 @@ def check(
         else:
             result = tell_other_epsilon(result, request, report)
         return replace(result, settings=replace(result.settings, plan=clock.plan or None))
+
+
+@contextmanager
+def bounded(settings: Settings, mechanism: Mechanism) -> Iterator[None]:
+    """Bounds on each call for the block: one that goes beyond them is an error of one sentence, or an output."""
+    limit = usual_limit(settings.time_limit)
+    seconds = settings.call_limit
+    if seconds is None:
+        seconds = max(min(USUAL_SECONDS, limit / 2), LEAST_SECONDS)
+    ends = time.monotonic() + (math.inf if settings.time_limit is None else limit)
+    with Watchdog(CallBounds(seconds, settings.on_limit == "output", ends=ends)):
+        try:
+            yield
+        except DidNotReturn as error:
+            raise BeyondBoundsError(f"{mechanism.name}() {error}") from None
 
 
 def _plan_of(given: Any) -> Mapping[str, int] | None:

@@ -21,7 +21,7 @@ from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
 from refutedp.model.adjacency import AddRemove, Adjacency, Replace
 from refutedp.model.claims import Claim
-from refutedp.model.errors import MechanismError, UsageError
+from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
 from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
@@ -283,38 +283,48 @@ def _trial(
     Returns the pairs, how many runs it took, and what a call took on each. Where calls are slow, runs are fewer; when
     the time for trials is up, the pairs that are left are left out.
     """
-    calls = 0
+    calls = cut = 0
 
-    def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[Runs], list[float]]:
-        nonlocal calls
-        tried, took, more = [], [], TRIAL_RUNS - 1
+    def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[PlainSampler], list[Runs], list[float]]:
+        nonlocal calls, cut
+        kept, tried, took, more = [], [], [], TRIAL_RUNS - 1
         began, allowed = clock.spent, TRIALS * clock.limit / max(len(samplers), 1)
 
         def late() -> bool:
             return clock.spent - began > ALL_TRIALS * clock.limit
 
         for number, sampler in clock.cut("pairs", enumerate(samplers), late):
+            cut = number + 1
             seeds = child(settings.seed, TRIAL_STREAM, first + number)
             start = time.perf_counter()
-            tried.append(sampler.run(1, 1, seeds))
+            try:
+                runs = sampler.run(1, 1, seeds)
+            except BeyondBoundsError as error:
+                if not sampler.pair.outside:
+                    raise
+                notes.append(f"A pair beyond your inputs was left out: {error}.")
+                continue
             once = time.perf_counter() - start
             fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 1
             more = clock.choose("trial runs", more, partial(max, fitting, 0))
             if more:
                 start = time.perf_counter()
-                tried[-1] = sampler.run(more, more, seeds)
+                runs = sampler.run(more, more, seeds)
                 once = (time.perf_counter() - start) / more
+            kept.append(sampler)
+            tried.append(runs)
             took.append(once / 2)
             calls += 2 * (1 + more)
-        return tried, took
+        return kept, tried, took
 
     asked = len(samplers)
-    tried, took = try_out(samplers)
+    given = samplers
+    samplers, tried, took = try_out(given)
     if _all_failed(tried) and first == 0 and not own_data and isinstance(samplers[0].pair.d1, list):
         # A mechanism that calls queries.sum() wants arrays, and fails on every list.
         numeric = _numeric(samplers[0].pair)
-        arrays = [replace(one, pair=_as_arrays(one.pair)) for one in samplers] if numeric else samplers
-        again, seconds = try_out(arrays)
+        arrays = [replace(one, pair=_as_arrays(one.pair)) for one in given] if numeric else given
+        arrays, again, seconds = try_out(arrays)
         if not _all_failed(again):
             notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
             samplers, tried, took = arrays, again, seconds
@@ -323,12 +333,12 @@ def _trial(
     labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
     if len(labels) > 1:
         notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
-    if len(tried) < asked:
+    if cut < asked:
         notes.append(
-            f"Calls are slow: of {asked} pairs, {len(tried)} were tried. For all of them, say time_limit=inf "
+            f"Calls are slow: of {asked} pairs, {cut} were tried. For all of them, say time_limit=inf "
             "(--time-limit inf)."
         )
-    return samplers[: len(tried)], calls, took
+    return samplers, calls, took
 
 
 def _numeric(pair: Pair) -> bool:

@@ -26,6 +26,7 @@ Stop: TypeAlias = Literal["early", "fixed"]
 Goal: TypeAlias = Literal["bound", "speed"]
 Engine: TypeAlias = Literal["local", "dask", "ray"]
 OnError: TypeAlias = Literal["output", "raise"]
+OnLimit: TypeAlias = Literal["raise", "output"]
 FloatLeaks: TypeAlias = Literal["report", "convict", "ignore"]
 Importance: TypeAlias = Literal["needed", "always", "never"]
 GlobalState: TypeAlias = tuple[Any, Any]
@@ -234,6 +235,16 @@ class Settings:
         _seconds,
         Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h; inf for the whole budget."),
     )
+    call_limit: float | None = _setting(
+        None,
+        "Seconds that one call may take before it counts as one that does not return: 20, or half of the time limit, "
+        "unless given.",
+        _seconds,
+        Spelling("--call-limit", str, "Seconds that one call may take, such as 20 or 5m."),
+    )
+    on_limit: OnLimit = _setting(
+        "raise", "Stop at a call that goes beyond its time, memory or size, or take that as an output."
+    )
     plan: Any = _setting(
         None,
         "Repeat what the clock decided in an earlier check: its result, or the file that --json saved. Then the same "
@@ -293,6 +304,8 @@ class Options(TypedDict, total=False):
     importance: Importance
     epsilon_name: str | None
     time_limit: float | None
+    call_limit: float | None
+    on_limit: OnLimit
     plan: Any
     progress: Callable[[Progress], None] | bool | None
 
