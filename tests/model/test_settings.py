@@ -56,6 +56,9 @@ TYPED = {
     "paths": (["--paths", "50"], 50),
     "epsilon_name": (["--epsilon-name", "budget"], "budget"),
     "time_limit": (["--time-limit", "5m"], 300.0),
+    "call_limit": (["--call-limit", "5m"], 300.0),
+    "on_limit": (["--on-limit", "output"], "output"),
+    "plan": (["--plan", "r.json"], "r.json"),
 }
 
 

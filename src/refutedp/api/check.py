@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import bisect
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Unpack
 
+from refutedp.detector.budget import usual_limit
+from refutedp.detector.clock import Clock
 from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
 from refutedp.detector.result import Result, Verdict
@@ -16,10 +20,14 @@ from refutedp.explain.told import explained_later
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
-from refutedp.model.errors import UsageError
-from refutedp.model.mechanism import describe, own_of
+from refutedp.model.errors import BeyondBoundsError, UsageError
+from refutedp.model.mechanism import Mechanism, describe, own_of
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
+from refutedp.tracing.watchdog import USUAL_SECONDS, CallBounds, DidNotReturn, Watchdog
+
+LEAST_SECONDS = 5.0
+"""That a call may take, however short the time limit is."""
 
 
 class CheckKeywords(Options, total=False):
@@ -62,7 +70,6 @@ def check(
     >>> result.verdict.value
     'violation'
     """
-    started = time.monotonic()
     chosen = settings_from(settings, options, of=check)
     own = own_of(mechanism)
     claim, adjacency, own_pairs = own.defaults(claim, epsilon, adjacency, pairs)
@@ -70,17 +77,47 @@ def check(
     described = describe(mechanism, epsilon_name=chosen.epsilon_name)
     agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
-    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
-        request = Request(
-            described, agreed, ALL_DIFFER if adjacency is None else adjacency, args, pairs, inputs, own.notes, started
-        )
+    running = engine_running(chosen.engine, chosen.scheduler)
+    with reporting(chosen.progress) as report, running, bounded(chosen, described):
+        clock = Clock(usual_limit(chosen.time_limit), _plan_of(options.get("plan", chosen.plan)))
+        meant = ALL_DIFFER if adjacency is None else adjacency
+        request = Request(described, agreed, meant, args, pairs, inputs, own.notes, clock)
         result = detect(request, chosen, report)
         violated = result.verdict is Verdict.VIOLATION and result.exact is None
         if adjacency is None and pairs is None and inputs is None and violated:
             result = tell_other_adjacency(result, request, report)
         else:
             result = tell_other_epsilon(result, request, report)
-        return explained_later(result, described)
+        planned = replace(result, settings=replace(result.settings, plan=clock.plan or None))
+        return explained_later(planned, described)
+
+
+@contextmanager
+def bounded(settings: Settings, mechanism: Mechanism) -> Iterator[None]:
+    """Bounds on each call for the block: one that goes beyond them is an error of one sentence, or an output."""
+    limit = usual_limit(settings.time_limit)
+    seconds = settings.call_limit
+    if seconds is None:
+        seconds = max(min(USUAL_SECONDS, limit / 2), LEAST_SECONDS)
+    ends = time.monotonic() + (math.inf if settings.time_limit is None else limit)
+    with Watchdog(CallBounds(seconds, settings.on_limit == "output", ends=ends)):
+        try:
+            yield
+        except DidNotReturn as error:
+            raise BeyondBoundsError(f"{mechanism.name}() {error}") from None
+
+
+def _plan_of(given: Any) -> Mapping[str, int] | None:
+    """The plan that was asked for, if one was: that of a check which the clock did not shape cuts nothing."""
+    if given is None or isinstance(given, Mapping):
+        return given
+    if not isinstance(given, Result):
+        from refutedp.api.saved.to_json import load
+
+        given = load(given)
+    if not isinstance(given, Result):
+        raise UsageError("plan= names a file with a sweep, which has no plan: give a result of check")
+    return given.settings.plan or {}
 
 
 @contextmanager

@@ -299,7 +299,7 @@ def reproduce_command(
     with running(quiet=quiet, verbose=verbose) as watch:
         from refutedp.reproduce.run_paper import reproduce
 
-        done = reproduce(what, out, quick=quick, seed=options["seed"], jobs=options["jobs"], report=watch.update)
+        done = reproduce(what, out, quick=quick, seed=options["seed"], jobs=int(options["jobs"]), report=watch.update)
         watch.close()
         kept = f", {done.kept} curves kept from an earlier run" if done.kept else ""
         say(f"Reproduced {len(done.curves)} curves in {done.seconds:.0f} seconds{kept}: {out / 'reproduction.html'}")

@@ -22,7 +22,8 @@ PART = 0.8
 """The part of the limit that is planned for: machines are not equally fast all the time."""
 LOOKING = 1e-6
 """Seconds that looking for events takes for one search run, on an ordinary machine."""
-LEAST_SEARCH = 100
+LEAST_SEARCH, LEAST_CONFIRM = 100, 10
+"""Runs a side, at least; of the verdict where there is no time for a race."""
 _SURE = 4
 """The verdict gets at least this many times the runs with which the clearest of violations can convict."""
 _MOST_TIMED = 16_384
@@ -57,42 +58,42 @@ def seconds_per_run(samplers: Sequence[Sampler], settings: Settings, time_limit:
 
 
 def fit(
-    settings: Settings, epsilon: float, pairs: int, seconds: float, spent: float = 0.0, outside: int = 0
-) -> tuple[Settings, str]:
-    """The settings with as many runs as fit into their time limit, never more than they say, and a note on it.
-
-    Where they have none, the usual one of a minute is meant.
+    settings: Settings,
+    epsilon: float,
+    pairs: int,
+    seconds: float,
+    limit: float,
+    spent: float = 0.0,
+    outside: int = 0,
+) -> Settings:
+    """The settings with as many runs as fit into a time limit, never more than they say.
 
     `seconds` is what one run takes, `spent` what has already passed, and `outside` how many of the pairs lie beyond
     the user's records. Search and verdict shrink alike, down to the
-    fewest runs that can convict at all; a limit that does not allow even these gets a `UsageError`. The note is
-    empty when nothing had to shrink.
+    fewest runs that can convict at all; a limit that does not allow even these gets a `UsageError`.
 
-    >>> plan, note = fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=0.001)
+    >>> plan = fit(Settings(), epsilon=1.0, pairs=10, seconds=0.001, limit=60.0)
     >>> plan.search_runs, plan.confirm_runs
     (790, 3900)
-    >>> fit(Settings(time_limit=60.0), epsilon=1.0, pairs=10, seconds=1e-7)[1]
-    ''
+    >>> fit(Settings(), epsilon=1.0, pairs=10, seconds=1e-7, limit=60.0) == Settings()
+    True
     """
-    limit = USUAL_LIMIT if settings.time_limit is None else settings.time_limit
-    cores = _cores(settings)
-    allowed = PART * cores * max(limit - spent, 0.0)
+    allowed = PART * cores(settings) * max(limit - spent, 0.0)
     least = smallest(settings, epsilon)
     cost = partial(_cost, pairs=pairs, outside=outside, seconds=seconds)
     if cost(least) > allowed:
-        needed = spent + cost(least) / (PART * cores)
+        needed = spent + cost(least) / (PART * cores(settings))
         raise TooShort(
             f"time_limit={limit:g} is too short: at {_speed(seconds)}, the smallest check of {pairs} "
             f"pairs that can convict takes about {math.ceil(needed)} seconds; give that, fewer pairs, or more jobs"
         )
     if cost(settings) <= allowed:
-        return settings, ""
+        return settings
 
     def too_long(part: float) -> bool:
         return cost(_scaled(settings, least, part)) > allowed
 
-    plan = _scaled(settings, least, bisected(too_long, 0.0, 1.0, halvings=40)[0])
-    return plan, _note(settings, plan, epsilon, seconds)
+    return _scaled(settings, least, bisected(too_long, 0.0, 1.0, halvings=40)[0])
 
 
 def smallest(settings: Settings, epsilon: float) -> Settings:
@@ -101,11 +102,9 @@ def smallest(settings: Settings, epsilon: float) -> Settings:
     return replace(settings, search_runs=LEAST_SEARCH, confirm_runs=confirm_runs)
 
 
-def runs_left(settings: Settings, seconds: float, spent: float) -> int:
-    """Confirmation runs a side, ten at least, that fit into what is left of the time."""
-    limit = USUAL_LIMIT if settings.time_limit is None else settings.time_limit
-    left = PART * _cores(settings) * max(limit - spent, 0.0)
-    return min(max(int(left / (2 * seconds)), 10), settings.confirm_runs)
+def usual_limit(limit: float | None) -> float:
+    """The limit in seconds; that of a check in which every run is a call, unless one is given."""
+    return USUAL_LIMIT if limit is None else limit
 
 
 def _cost(settings: Settings, *, pairs: int, outside: int, seconds: float) -> float:
@@ -144,14 +143,15 @@ def _least_confirm(epsilon: float, settings: Settings) -> int:
     return _SURE * least
 
 
-def _cores(settings: Settings) -> int:
-    """One where the usual limit is meant, lest the number of cores change the result."""
-    if settings.time_limit is None:
+def cores(settings: Settings) -> int:
+    """On how many cores the runs are made for sure."""
+    if settings.jobs == "auto":
         return 1
     return (os.cpu_count() or 1) if settings.jobs == -1 else settings.jobs
 
 
-def _note(settings: Settings, plan: Settings, epsilon: float, seconds: float) -> str:
+def fitted_note(settings: Settings, plan: Settings, epsilon: float, seconds: float) -> str:
+    """What shrank, and what therefore was out of sight."""
     hits = _least_confirm(epsilon, settings) / _SURE
     rare, rarest = (hits / (3 * one.search_runs) for one in (plan, settings))
     runs = f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "

@@ -11,13 +11,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
+from refutedp.detector.clock import Clock
 from refutedp.detector.confirmations import Confirmation, Stop, confirmation_of, judge
 from refutedp.events.predicates import reads_digits
 from refutedp.hypothesis.betting import anytime
 from refutedp.model.claims import Claim
 from refutedp.model.records import Candidate, Counts, Evidence
 from refutedp.model.settings import ANEW, CONFIRM_STREAM, Progress, Settings, child
-from refutedp.sampling.pool.tasks import Pool, Task
+from refutedp.sampling.pool.tasks import Task, pool_for
 from refutedp.sampling.sampler import CannotSample, Sampler, chunk_sizes
 
 T = TypeVar("T")
@@ -56,7 +57,7 @@ def _count(
     ]
     parts: list[tuple[Counts, ...]] = []
     done = 0
-    for size, part in zip(sizes, Pool(settings.jobs, settings.engine).run(tasks), strict=True):
+    for size, part in zip(sizes, pool_for(settings, costs_calls=sampler.costs_calls).run(tasks), strict=True):
         parts.append(part)
         done += size
         report(Progress("confirm", done, total))
@@ -72,20 +73,23 @@ def confirm(
     report: Callable[[Progress], None],
     *,
     stream: int = CONFIRM_STREAM,
+    clock: Clock | None = None,
 ) -> Evidence:
     """Fresh runs for one candidate, and what they say about the claim.
 
     With `stop="early"` the runs come in growing batches and an e-process watches them: the claim is rejected as soon
     as it may be, with false alarms at most the significance over all stops and the end together. Runs that cost a
-    call each stop there; cheap runs go on, so that the certified bound gets sharp.
+    call each stop there; cheap runs go on, so that the certified bound gets sharp. They also stop when the time is
+    up; then the e-process alone speaks, which is valid whenever one stops.
     """
+    clock = Clock() if clock is None else clock
     try:
-        return _confirm(_strict(sampler, candidate), candidate, claim, settings, report, stream)
+        return _confirm(_strict(sampler, candidate), candidate, claim, settings, report, stream, clock)
     except CannotSample:
         # Lifting failed on a path that only these runs took. What they said so far counts for nothing.
         candidate = replace(candidate, confirmation=confirmation_of(candidate).by_plain_calls())
         plain = sampler.by_plain_calls()
-        evidence = _confirm(plain, candidate, claim, settings, report, stream + ANEW)
+        evidence = _confirm(plain, candidate, claim, settings, report, stream + ANEW, clock)
         return replace(evidence, fallback=True)
 
 
@@ -96,6 +100,7 @@ def _confirm(
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int,
+    clock: Clock,
 ) -> Evidence:
     strategy = confirmation_of(candidate)
     if settings.method == "fisher" or settings.stop == "fixed":
@@ -112,7 +117,8 @@ def _confirm(
         ]
 
     try:
-        with closing(_in_batches(tasks, settings, costs_calls=sampler.costs_calls)) as batches:
+        made = _in_batches(tasks, settings, costs_calls=sampler.costs_calls)
+        with closing(clock.cut("confirmation batches", made, lambda: clock.left == 0)) as batches:
             for size, parts in batches:
                 process = process.update(strategy.joined(parts))
                 done += size
@@ -133,7 +139,7 @@ def _in_batches(
     """The size of each batch and what its tasks gave; those of the next batches are under way on other cores."""
     sizes = list(_batches(settings, costs_calls))
     batches = [tasks(size, number) for number, size in enumerate(sizes)]
-    results = Pool(settings.jobs, settings.engine).run([task for batch in batches for task in batch])
+    results = pool_for(settings, costs_calls=costs_calls).run([task for batch in batches for task in batch])
     try:
         for size, batch in zip(sizes, batches, strict=True):
             yield size, list(islice(results, len(batch)))

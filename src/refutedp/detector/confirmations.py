@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -133,11 +133,12 @@ class _Counted(Confirmation):
         self, process: EProcess[Counts], plan: Stop, candidate: Candidate, claim: Claim, settings: Settings
     ) -> Evidence:
         """At an early stop everything is valid whenever one stops; at the end the exact test says more."""
-        if plan.decided and plan.early:
+        if plan.early:
             confidence = anytime.bound_confidence(settings.significance, early=True)
             bounds = claim_test(claim).bounds_when_stopped(process, confidence, candidate.search)
             told = _evidence(candidate, process.hits, claim, settings, bounds, anytime.log_p_any_time(process))
-            return replace(told, rule="early", decided_after=plan.decided)
+            rule: Literal["early", "fixed"] = "early" if plan.decided else "fixed"
+            return replace(told, rule=rule, decided_after=plan.decided or plan.runs)
         # The e-process has used up a part of the significance; the bound is at what is left of it.
         at_end = anytime.bound_confidence(settings.significance, early=False)
         whole = judge(candidate, process.hits, claim, settings, at_end)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from refutedp.detector.budget import USUAL_LIMIT, TooShort, fit, runs_left, seconds_per_run
+from refutedp.detector.budget import (
+    LEAST_CONFIRM,
+    PART,
+    TooShort,
+    cores,
+    fit,
+    fitted_note,
+    seconds_per_run,
+    smallest,
+    usual_limit,
+)
+from refutedp.detector.clock import Clock
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.exactly import look_exactly
@@ -30,6 +40,7 @@ from refutedp.detector.verdict import (
     other_epsilon_note,
     outside_note,
     verdict_of,
+    waiting_note,
 )
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ONE_DIFFERS
@@ -43,8 +54,10 @@ from refutedp.tracing.ledger import Ledger
 
 OTHER_RUNS, OTHER_CALLS = (10_000, 50_000), (100, 500)
 """Search and confirmation runs of small checks beside the verdict: lifted ones, or calls."""
-SPRINT_PART = 0.4
-"""The part of a time limit, if there is one, after which a sprint ends."""
+LEFT_OVER = 3.0
+"""A look at another ε is taken if there is time for it so many times: the verdict comes first."""
+OTHER_EPSILON_CALLS = 200
+"""About how many calls that takes."""
 OTHER_LEVEL = 1e-4
 """The significance of small checks, at most: what a note says is said without a p-value."""
 OTHER_EPSILONS = (0.1, 10.0)
@@ -91,6 +104,10 @@ def tell_other_epsilon(result: Result, request: Request, report: Callable[[Progr
         return result
     if name is None or name in (request.args or {}) or name in bound or not isinstance(claim, ApproxDP | PureDP):
         return result
+    clock, seconds = request.clock, request.clock.spent / max(result.effort.runs, 1)
+    needed = LEFT_OVER * OTHER_EPSILON_CALLS * seconds
+    if not clock.choose("other epsilon", 1, lambda: int(needed <= clock.left)):
+        return result
     for factor in OTHER_EPSILONS:
         other_claim = replace(claim, epsilon=factor * claim.epsilon)
         arguments = {**evidence.pair.arguments, name: other_claim.epsilon}
@@ -117,9 +134,10 @@ def _small_check(
     """
     lifted, limit = result.examination is not None, result.settings.time_limit
     search_runs, confirm_runs = OTHER_RUNS if lifted else OTHER_CALLS
+    clock = request.clock
     if limit is not None or not lifted:
-        limit = (USUAL_LIMIT if limit is None else limit) - (time.monotonic() - request.started)
-        if limit <= 0:
+        limit = clock.left
+        if not clock.choose("small check", 1, lambda: int(limit > 0)):
             return None, result
     small = replace(
         result.settings,
@@ -128,10 +146,10 @@ def _small_check(
         significance=min(OTHER_LEVEL, result.settings.significance),
         lengths=lengths,
         float_leaks="ignore",
-        time_limit=limit,
+        time_limit=limit or None,
     )
     try:
-        other = detect(replace(request, started=time.monotonic()), small, report)
+        other = detect(replace(request, clock=clock.within(usual_limit(limit))), small, report)
     except RefuteDPError:
         return None, result
     effort = replace(result.effort, other_runs=result.effort.other_runs + other.effort.runs)
@@ -142,6 +160,9 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     """The paper's loop, once; raises `Contradicted` if the function itself contradicts what lifted runs said."""
     described, claim, adjacency = request.mechanism, request.claim, request.adjacency
     prepared = Prepared(request, settings, report)
+    clock = prepared.clock
+    if settings.time_limit is None and not prepared.costs_calls:
+        clock.limit = math.inf
     scorer = claim_test(claim).scorer(settings.search_runs)
     result = Result(
         verdict=Verdict.INCONCLUSIVE,
@@ -154,15 +175,15 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         settings=settings,
         origin=origin_of(described.function),
     )
-    left, quick = 1.0, None
+    left, quick, raced = 1.0, None, True
     if prepared.costs_calls and settings.stop == "early" and settings.method != "fisher":
-        limit = SPRINT_PART * (USUAL_LIMIT if settings.time_limit is None else settings.time_limit)
-        quick = Sprint(prepared, claim, scorer, settings, report, request.started + limit)
+        quick = Sprint(prepared, claim, scorer, settings, report)
         result, left = _sprinted(result, prepared, request, quick, report), 1 - SHARE
         if result.verdict is Verdict.VIOLATION:
             return result
     try:
-        settings = _within_time(prepared, claim, settings, request.started)
+        wanted = settings
+        settings = _within_time(prepared, claim, settings)
         first = len(prepared.samplers)
         tail = tail_candidate(prepared.samplers, claim, settings)
         found = search(prepared, claim, scorer, shortened(settings, tail), report)
@@ -171,10 +192,14 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     except TooShort:
         if quick is None:
             raise
-        seconds, spent = prepared.seconds_per_call, time.monotonic() - request.started
-        settings = replace(settings, confirm_runs=runs_left(settings, seconds, spent))
-        prepared.notes.append(no_race_note(seconds, settings.confirm_runs))
-        found = quick.found()
+        found, raced = quick.found(), False
+    if found.candidate is not None:
+        runs = _runs_to_confirm(prepared, claim, wanted, 1 if found.outside is None else 2, raced=raced)
+        settings = replace(settings, confirm_runs=runs)
+    if not raced:
+        prepared.notes.append(no_race_note(prepared.seconds_per_call, settings.confirm_runs))
+    elif settings != wanted:
+        prepared.notes.append(fitted_note(wanted, settings, claim.rough_epsilon, prepared.seconds_per_call))
     result = replace(
         result,
         settings=settings,
@@ -197,12 +222,14 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     tested: list[_Tested] = []
     for candidate, sampler in chosen:
         try:
-            tested.append(_test(candidate, sampler, claim, level, report))
+            tested.append(_test(candidate, sampler, claim, level, report, clock=clock))
         except Contradicted as trouble:
             raise trouble.after(trouble.runs + result.effort.runs) from None
     convicted = [one for one in tested if one.verdict is Verdict.VIOLATION]
     best = convicted[0] if convicted else tested[0]
-    float_leak, calls = _float_leak(found, claim, settings, report)
+    seconds = 2 * ROUNDING_CALLS * prepared.seconds_per_call
+    in_time = clock.choose("test of rounding", 1, lambda: int(seconds <= clock.left or not prepared.costs_calls))
+    float_leak, calls = _float_leak(found, claim, settings, report) if in_time else (None, 0)
     besides = convicted[1].evidence if len(convicted) > 1 else None
     notes = [outside_note(best.evidence, besides, found.suspected)] if convicted else []
     notes += [] if float_leak is None else [float_leak_note(float_leak)]
@@ -237,7 +264,9 @@ def _sprinted(
     claim, settings = request.claim, result.settings
     confirm_runs = 0
     for number, (candidate, sampler) in enumerate(quick.proposals()):
-        tried = _test(candidate, sampler, claim, for_a_try(settings), report, TRY_STREAM + number)
+        tried = _test(
+            candidate, sampler, claim, for_a_try(settings), report, TRY_STREAM + number, clock=prepared.clock
+        )
         confirm_runs += tried.confirm_runs
         if tried.verdict is Verdict.VIOLATION:
             other = prepared.calls + quick.noise_free
@@ -281,9 +310,11 @@ def _test(
     settings: Settings,
     report: Callable[[Progress], None],
     stream: int = CONFIRM_STREAM,
+    *,
+    clock: Clock,
 ) -> _Tested:
     aimed = aim(sampler, candidate, claim, settings, report)
-    evidence = confirm(aimed.sampler, aimed.candidate, claim, settings, report, stream=stream)
+    evidence = confirm(aimed.sampler, aimed.candidate, claim, settings, report, stream=stream, clock=clock)
     verdict = verdict_of(evidence, settings)
     tested = _Tested(aimed.sampler, evidence, None, verdict, aimed.runs)
     try:
@@ -315,18 +346,47 @@ def _float_leak(
     return (evidence if convicts else None), evidence.counts.n_x + evidence.counts.n_y
 
 
-def _within_time(prepared: Prepared, claim: Claim, settings: Settings, started: float) -> Settings:
+def _within_time(prepared: Prepared, claim: Claim, settings: Settings) -> Settings:
     """As many runs as the time limit allows, and a note of what they could not see."""
-    limit = settings.time_limit
-    if limit == math.inf or (limit is None and not prepared.costs_calls):
+    clock = prepared.clock
+    if not math.isfinite(clock.limit):
         return settings
-    seconds, runs = prepared.seconds_per_call, 0
-    if limit is not None and not prepared.costs_calls:
-        seconds, runs = seconds_per_run(prepared.samplers, settings, limit)
-    outside = sum(bool(one.pair.outside) for one in prepared.samplers)
-    spent = time.monotonic() - started
-    plan, note = fit(settings, claim.rough_epsilon, len(prepared.samplers), seconds, spent, outside)
-    prepared.notes += [note] if note else []
-    prepared.add_calls(runs)
+    seconds, runs = prepared.core_seconds(cores(settings)), 0
+    if not prepared.costs_calls and not clock.repeats:
+        seconds, runs = seconds_per_run(prepared.samplers, settings, clock.limit)
+        prepared.set_speed(seconds)
+    prepared.add_calls(clock.choose("timing runs", 0, lambda: runs))
+    racing = [one.pair for number, one in enumerate(prepared.samplers) if not prepared.waits(number)]
+    outside = sum(bool(pair.outside) for pair in racing)
+    try:
+        plan = settings
+        if not clock.repeats:
+            plan = fit(settings, claim.rough_epsilon, len(racing), seconds, clock.limit, clock.spent, outside)
+    except TooShort:
+        clock.choose("race", 1, lambda: 0)
+        raise
+    if not clock.choose("race", 1, lambda: 1):
+        raise TooShort(f"time_limit={clock.limit:g} was too short when the plan was made")
+    plan = replace(
+        settings,
+        search_runs=clock.choose("search runs", settings.search_runs, lambda: plan.search_runs),
+        confirm_runs=clock.choose("confirm runs", settings.confirm_runs, lambda: plan.confirm_runs),
+    )
+    if len(racing) < len(prepared.samplers):
+        prepared.notes.append(waiting_note(len(prepared.samplers) - len(racing), len(prepared.samplers)))
     prepared.settings = plan
     return plan
+
+
+def _runs_to_confirm(prepared: Prepared, claim: Claim, settings: Settings, candidates: int, *, raced: bool) -> int:
+    """As many runs for the verdict as there is time for; this is planned before any of them."""
+    clock = prepared.clock
+
+    def allowed() -> int:
+        if not math.isfinite(clock.limit):
+            return settings.confirm_runs
+        least = smallest(settings, claim.rough_epsilon).confirm_runs if raced else LEAST_CONFIRM
+        runs = int(PART * clock.left / (2 * candidates * prepared.seconds_per_call))
+        return min(settings.confirm_runs, max(runs, least))
+
+    return clock.choose("runs to confirm", settings.confirm_runs, allowed)

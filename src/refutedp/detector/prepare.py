@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
+from refutedp.detector.clock import Clock
 from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
 from refutedp.inputs.arguments.problem import wanted_arguments
@@ -19,15 +22,25 @@ from refutedp.inputs.given import datasets_of
 from refutedp.inputs.source import PairSource, Seen, sources_for
 from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.claims import Claim
-from refutedp.model.errors import MechanismError, UsageError
+from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
 from refutedp.model.mechanism import NOISE_NAMES, Mechanism
 from refutedp.model.outputs import Group
 from refutedp.model.records import Pair
 from refutedp.model.settings import PROOF_STREAM, TRIAL_STREAM, Progress, Settings, child
-from refutedp.sampling.pool.tasks import Pool, Task
+from refutedp.sampling.pool.tasks import Task, pool_for
 from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_written
 
+T = TypeVar("T")
+
 TRIAL_RUNS = 8
+TRIALS, ALL_TRIALS, ANALYSIS = 0.1, 0.2, 0.15
+"""The part of the time for trials as planned, for trials that take longer than that, and for sources that call."""
+ANALYSIS_CALLS = 1_000
+"""About how many calls those sources make at least."""
+ENOUGH_TIMED = 1.0
+"""Seconds of runs, by the trials, that say more of their speed than the trials do: to start processes takes long."""
+SLOW, SLOW_CALL = 4.0, 1e-3
+"""A pair waits if its calls take so many times what those of the quicker pairs do, and at least so many seconds."""
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)
 """Calls for evolution: one for so many search runs, and at least so many; fewer where every run is a call."""
 CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
@@ -48,7 +61,7 @@ class Request:
     pairs: Sequence[Any] | None = None
     inputs: Any = None
     notes: tuple[str, ...] = ()
-    started: float = 0.0
+    clock: Clock = field(default_factory=Clock)
     sources: tuple[PairSource, ...] = ()
     """Besides those of what the user gave."""
 
@@ -64,7 +77,14 @@ class Prepared:
         self.samplers: list[Sampler] = []
         self.notes: list[str] = []
         self._calls = 0
-        self._took: list[float] = []
+        self.clock = request.clock
+        self._seconds: list[float] = []
+        """What a call took in the trials, pair by pair."""
+        self._waits: list[bool] = []
+        self._usual_slowness = 1.0
+        self._expected = self._measured = 0.0
+        """Seconds that runs were to take by the trials, and those that they took."""
+        self._longest = 0.0, 0.0
         self._told: set[str] = set()
         self._given = given_arguments(request.mechanism, request.claim, request.args)
         self._own_data = request.pairs is not None or request.inputs is not None
@@ -98,9 +118,53 @@ class Prepared:
 
     @property
     def seconds_per_call(self) -> float:
-        """What a call took in the trials of all pairs but the slowest, which may have loaded a library."""
-        usual = sorted(self._took)[:-1] or self._took
-        return max(sum(usual) / len(usual) / (2 * TRIAL_RUNS), 1e-9)
+        """What a call took in the trials of the pairs that race but the slowest, which may have loaded a library."""
+        racing = sorted(took for took, waits in zip(self._seconds, self._waits, strict=True) if not waits)
+        usual = racing[:-1] or racing
+        return max(sum(usual) / len(usual) * self._slowness, 1e-9)
+
+    def waits(self, number: int) -> bool:
+        """Whether the pair of this number is much slower than others, which are not charged for it."""
+        return self._waits[number]
+
+    def seconds_of(self, number: int) -> float:
+        """What a run on the pair of this number takes."""
+        return max(self._seconds[number] * self._slowness, 1e-9)
+
+    @property
+    def _slowness(self) -> float:
+        """How many times what the trials say a run takes; less than once on several cores."""
+        return self._measured / self._expected if self._is_measured else self._usual_slowness
+
+    @property
+    def _is_measured(self) -> bool:
+        # A cluster starts workers when it likes.
+        return self._expected > ENOUGH_TIMED and self.settings.engine == "local"
+
+    def core_seconds(self, cores: int) -> float:
+        """What a call takes on one core."""
+        return self.seconds_per_call * (cores if self._is_measured else 1)
+
+    def set_speed(self, seconds: float) -> None:
+        """What a run takes on average, where that is not a call."""
+        self._usual_slowness = seconds / (self.seconds_per_call / self._slowness)
+
+    def timed(self, results: Iterator[T], expected: Sequence[float]) -> Iterator[T]:
+        """The results, which were expected to take so many seconds each; how long they do is noted."""
+        slowness = self._slowness
+        for seconds in expected:
+            start = time.perf_counter()
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            took = time.perf_counter() - start
+            counted = sorted([(took, seconds / slowness), self._longest])
+            # The longest of all does not count: it may have started processes.
+            self._longest = counted[1]
+            self._measured += counted[0][0]
+            self._expected += counted[0][1]
+            yield result
 
     def add_calls(self, calls: int) -> None:
         """Calls that were made besides, to time the mechanism."""
@@ -111,6 +175,9 @@ class Prepared:
         datasets = []
         if request.inputs is not None:
             datasets = datasets_of(request.adjacency, request.inputs, self.settings.seed)
+        affordable = ANALYSIS_CALLS * self.seconds_per_call <= ANALYSIS * self.clock.limit
+        if self.costs_calls and not self.clock.choose("sources that call", 1, lambda: int(affordable)):
+            return []
         lifted = any(sampler.shares_noise for sampler in self.samplers)
         part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
         common: dict[str, Any] = {
@@ -155,16 +222,25 @@ class Prepared:
         filled += [pair for pair in bare if pair.arguments]
         trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
-        tried, trials = _trial(
-            trial, first, own_data=self._own_data, settings=self.settings, notes=notes, took=self._took
+        tried, trials, took = _trial(
+            trial, first, own_data=self._own_data, settings=self.settings, notes=notes, clock=self.clock
         )
         before = self._choose.calls
         fresh = self._fastest([one.pair for one in tried], first, notes)
         self.samplers += fresh
+        self._rank_by_speed(took)
         self.notes += [note for note in notes if note not in self.notes]
         # What lifts are called later is counted where they run.
         self._calls += calls + trials + self._choose.calls - before
         return fresh
+
+    def _rank_by_speed(self, took: Sequence[float]) -> None:
+        """Which of the latest pairs are so slow that they wait; where every run is a call, that matters."""
+        self._seconds += took
+        quick = sorted(self._seconds)[len(self._seconds) // 4]
+        for seconds in took:
+            slow = self.costs_calls and math.isfinite(self.clock.limit) and seconds > max(SLOW * quick, SLOW_CALL)
+            self._waits.append(bool(self.clock.choose("pair waits", 0, partial(int, slow))))
 
     def _fastest(self, pairs: Sequence[Pair], first: int, notes: list[str]) -> list[Sampler]:
         chosen = [
@@ -202,39 +278,69 @@ def _trial(
     own_data: bool,
     settings: Settings,
     notes: list[str],
-    took: list[float],
-) -> tuple[list[PlainSampler], int]:
-    """Run every pair a few times: a mechanism that always fails is an error, not an output; how many runs it took.
+    clock: Clock,
+) -> tuple[list[PlainSampler], int, list[float]]:
+    """Run every pair a few times: a mechanism that always fails is an error, not an output.
 
-    The seconds of each pair are added to `took`.
+    Returns the pairs, how many runs it took, and what a call took on each. Where calls are slow, runs are fewer; when
+    the time for trials is up, the pairs that are left are left out.
     """
+    calls = cut = 0
 
-    def try_out(samplers: Sequence[PlainSampler]) -> list[Runs]:
-        tried = []
-        for number, sampler in enumerate(samplers):
-            start = time.perf_counter()
+    def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[PlainSampler], list[Runs], list[float]]:
+        nonlocal calls, cut
+        kept, tried, took, more = [], [], [], TRIAL_RUNS - 1
+        began, allowed = clock.spent, TRIALS * clock.limit / max(len(samplers), 1)
+
+        def late() -> bool:
+            return clock.spent - began > ALL_TRIALS * clock.limit
+
+        for number, sampler in clock.cut("pairs", enumerate(samplers), late):
+            cut = number + 1
             seeds = child(settings.seed, TRIAL_STREAM, first + number)
-            tried.append(sampler.run(TRIAL_RUNS, TRIAL_RUNS, seeds))
-            took.append(time.perf_counter() - start)
-        return tried
+            start = time.perf_counter()
+            try:
+                runs = sampler.run(1, 1, seeds)
+            except BeyondBoundsError as error:
+                if not sampler.pair.outside:
+                    raise
+                notes.append(f"A pair beyond your inputs was left out: {error}.")
+                continue
+            once = time.perf_counter() - start
+            fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 1
+            more = clock.choose("trial runs", more, partial(max, fitting, 0))
+            if more:
+                start = time.perf_counter()
+                runs = sampler.run(more, more, seeds)
+                once = (time.perf_counter() - start) / more
+            kept.append(sampler)
+            tried.append(runs)
+            took.append(once / 2)
+            calls += 2 * (1 + more)
+        return kept, tried, took
 
-    calls = 2 * TRIAL_RUNS * len(samplers)
-    tried = try_out(samplers)
+    asked = len(samplers)
+    given = samplers
+    samplers, tried, took = try_out(given)
     if _all_failed(tried) and first == 0 and not own_data and isinstance(samplers[0].pair.d1, list):
         # A mechanism that calls queries.sum() wants arrays, and fails on every list.
         numeric = _numeric(samplers[0].pair)
-        arrays = [replace(one, pair=_as_arrays(one.pair)) for one in samplers] if numeric else samplers
-        again = try_out(arrays)
-        calls *= 2
+        arrays = [replace(one, pair=_as_arrays(one.pair)) for one in given] if numeric else given
+        arrays, again, seconds = try_out(arrays)
         if not _all_failed(again):
             notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
-            samplers, tried = arrays, again
+            samplers, tried, took = arrays, again, seconds
     if _all_failed(tried) and first == 0:
         _explain_failure(samplers[0], settings)
     labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
     if len(labels) > 1:
         notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
-    return samplers, calls
+    if cut < asked:
+        notes.append(
+            f"Calls are slow: of {asked} pairs, {cut} were tried. For all of them, say time_limit=inf "
+            "(--time-limit inf)."
+        )
+    return samplers, calls, took
 
 
 def _numeric(pair: Pair) -> bool:
@@ -334,7 +440,7 @@ def complete(
         for pair in pairs
     ]
     found: list[FoundArguments] = []
-    for one in Pool(settings.jobs, settings.engine).run(tasks):
+    for one in pool_for(settings, costs_calls=False).run(tasks):
         found.append(one)
         report(Progress("arguments", len(found), len(tasks), one.why))
     completed = [_with(pair, known, one) for pair, one in zip(pairs, found, strict=True)]

@@ -39,7 +39,7 @@ from refutedp.model.settings import (
     Settings,
     child,
 )
-from refutedp.sampling.pool.tasks import Pool, Task
+from refutedp.sampling.pool.tasks import Pool, Task, pool_for
 from refutedp.sampling.sampler import Sampler, chunk_sizes
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ SURE_PAIRS = 6
 """Pairs that stay in the race once a violation is beyond doubt."""
 LAST_ROUNDS = ((6, 1), (2, 2))
 """How many pairs are in each of the last rounds, and on how many fresh runs in units of the search runs."""
+PARTS = {"pilot": 0.3, "search": 0.6, "rank": 0.3, "shorten": 0.3}
+"""Of the time that is left, if it is limited, the part that a round may take at most."""
+LEAST_RUNS = 100
+"""Runs a side that a round makes in any case."""
 LAST_EVENTS = 8
 """Events in the very last round: the fewer, the less chance has to be paid for."""
 _NEAR = 0.003  # of the best score: the shortest of such events is chosen
@@ -123,8 +127,10 @@ def search(
     arms: list[Arm] = []
     fresh: Sequence[Sampler] = prepared.samplers
     while fresh:
-        new = [Arm(len(arms) + place, sampler) for place, sampler in enumerate(fresh)]
-        arms += race.look("pilot", new, pilot_runs, PILOT_STREAM)
+        last = len(prepared.samplers)
+        numbers = [number for number in range(last - len(fresh), last) if not prepared.waits(number)]
+        new = [Arm(number, prepared.samplers[number]) for number in numbers]
+        arms += race.look("pilot", new, race.affordable("pilot", new, pilot_runs), PILOT_STREAM)
         fresh = prepared.more([Seen(arm.sampler.pair, arm.score - scorer.threshold) for arm in arms])
     found = Found(
         None,
@@ -137,8 +143,8 @@ def search(
         same=arms[0].seen.same if all(arm.seen.same for arm in arms) else "",
     )
     arms, suspected = _ordinary_first(arms, scorer.threshold)
-    rest = max(settings.search_runs - pilot_runs, 100)
     arms = race.after_the_pilot(arms, promising)
+    rest = race.affordable("search", arms, max(settings.search_runs - pilot_runs, 100))
     arms = race.look("search", arms, rest, MAIN_STREAM, learn=race.worth_learning(arms))
     found = replace(
         found,
@@ -151,12 +157,12 @@ def search(
     for outside in (False, True):
         finalists = race.finalists([arm for arm in arms if bool(arm.sampler.pair.outside) is outside])
         if finalists:
-            chosen, runs = race.last_rounds(finalists)
+            best, runs = race.last_rounds(finalists)
             found = replace(found, runs=found.runs + runs)
             if found.candidate is None:
-                found = replace(found, candidate=chosen[0], sampler=chosen[1])
+                found = replace(found, candidate=best[0], sampler=best[1])
             else:
-                found = replace(found, outside=chosen)
+                found = replace(found, outside=best)
     if found.candidate is not None and found.candidate.score > scorer.threshold:
         found = race.shortened(found, found.candidate.pair)
     return replace(
@@ -194,6 +200,20 @@ class Rounds:
     prepared: Prepared
     report: Callable[[Progress], None]
     noise: NoiseByStream
+
+    def affordable(self, stage: str, arms: Sequence[Arm], runs: int) -> int:
+        """So many runs a side on each of these pairs, or as many as there is time for, in steps of a tenth.
+
+        The plan was made before: this is for machines that became slower than the trials made them look.
+        """
+        clock = self.prepared.clock
+
+        def allowed() -> int:
+            seconds = 2 * sum(self.prepared.seconds_of(arm.number) for arm in arms)
+            most = PARTS[stage] * clock.left / max(seconds, 1e-9)
+            return runs if most >= runs else max(int(10 * most / runs) * runs // 10, min(LEAST_RUNS, runs))
+
+        return clock.choose(f"{stage} runs", runs, allowed)
 
     def look(
         self, stage: str, arms: Sequence[Arm], runs: int, stream: int, learn: frozenset[int] = frozenset()
@@ -235,7 +255,8 @@ class Rounds:
         ]
         best, words = 0.0, ""
         with closing(self._pool.run(tasks)) as results:
-            for done, (arm, looked) in enumerate(zip(arms, results, strict=True), start=1):
+            timed = self.prepared.timed(results, [2 * runs * self.prepared.seconds_of(arm.number) for arm in arms])
+            for done, (arm, looked) in enumerate(zip(arms, timed, strict=True), start=1):
                 if looked.score > best:
                     best = looked.score
                     shown = f"{arm.sampler.pair.category}: {looked.search.best[0].event.words()}"
@@ -287,7 +308,7 @@ class Rounds:
         for stage, (pairs, units) in enumerate(LAST_ROUNDS):
             if stage:
                 arms = still_racing(arms, pairs)
-            runs = units * self.settings.search_runs
+            runs = self.affordable("rank", arms, units * self.settings.search_runs)
             seeds = [child(self.settings.seed, ROUND_STREAM, stage, arm.number) for arm in arms]
             batches = [_tasks(arm, runs, one) for arm, one in zip(arms, seeds, strict=True)]
             level = OPTIMISTIC / sum(len(arm.contenders) for arm in arms)
@@ -322,8 +343,9 @@ class Rounds:
         sampler = self.prepared.shorter(pair)
         if sampler is None:
             return found
-        runs = self.settings.search_runs
-        (arm,) = self.look("shorten", [Arm(len(self.prepared.samplers) - 1, sampler)], runs, SHORTEN_STREAM)
+        short = Arm(len(self.prepared.samplers) - 1, sampler)
+        runs = self.affordable("shorten", [short], self.settings.search_runs)
+        (arm,) = self.look("shorten", [short], runs, SHORTEN_STREAM)
         found = replace(
             found,
             pairs=len(self.prepared.samplers),
@@ -388,7 +410,7 @@ class Rounds:
 
     @property
     def _pool(self) -> Pool:
-        return Pool(self.settings.jobs, self.settings.engine)
+        return pool_for(self.settings, costs_calls=self.prepared.costs_calls)
 
 
 def still_racing(arms: Sequence[Arm], pairs: int) -> list[Arm]:

@@ -9,10 +9,11 @@ their share of the significance.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from itertools import accumulate
 
 from refutedp.detector.prepare import Prepared
 from refutedp.detector.race import Arm, Found, Rounds
@@ -28,6 +29,8 @@ from refutedp.sampling.sampler import Sampler
 
 STEPS = ((30, 1.0), (120, 0.5), (480, 0.25))
 """Runs a side, and the part of the pairs that get so many: the better ones."""
+TIME = 0.4
+"""The part of the time, if it is limited, after which it ends."""
 SHARE, MOST_TRIES = 0.2, 5
 """The share of the significance for all tests of what is proposed, and how many there may be."""
 CONFIRM_RUNS = 1_000
@@ -66,12 +69,9 @@ class Sprint:
         scorer: ClaimScorer,
         settings: Settings,
         report: Callable[[Progress], None],
-        deadline: float,
     ) -> None:
         self._prepared, self._scorer, self._settings = prepared, scorer, settings
         self._rounds = Rounds(claim, scorer, settings, prepared, report, {})
-        self._deadline = deadline
-        """The moment, by the monotonic clock, at which it ends."""
         self.runs = self.events = self.noise_free = 0
         """How much there was to it so far."""
         self._seen: dict[int, Arm] = {}
@@ -99,6 +99,7 @@ class Sprint:
     def _looks(self) -> Iterator[Arm]:
         """Every arm after each of its steps."""
         arms: dict[int, Arm] = {}
+        clock = self._prepared.clock
         fresh: Sequence[Sampler] = self._prepared.samplers
         while fresh:
             new = [Arm(len(arms) + place, sampler) for place, sampler in enumerate(fresh)]
@@ -108,23 +109,37 @@ class Sprint:
             for step, (runs, part) in enumerate(STEPS):
                 best = sorted(running, key=lambda arm: -arm.score) if step else running
                 runs = min(runs, self._settings.search_runs)
-                left = (self._deadline - time.monotonic()) / (2 * runs * self._prepared.seconds_per_call)
-                most = min(math.ceil(part * len(running)), max(int(left), 0 if step else 1))
-                # In the order of the sources, which know what is short to explain.
-                racing = sorted(best[:most], key=lambda arm: arm.number)
+                # In the order of the sources, which know what is short to explain; slow pairs wait.
+                racing = sorted(best[: math.ceil(part * len(running))], key=self._turn)
+                affordable = partial(self._affordable, racing, runs, 0 if step else 1)
+                most = clock.choose("sprint pairs", len(racing), affordable)
                 running = []
-                with closing(self._rounds.looks("sprint", racing, runs, (SPRINT_STREAM, step))) as looks:
-                    for arm in looks:
+                looks = self._rounds.looks("sprint", racing[:most], runs, (SPRINT_STREAM, step))
+                with closing(clock.cut("sprint looks", looks, lambda: self._left == 0)) as made:
+                    for arm in made:
                         self.runs += 2 * runs
                         self.events += arm.seen.search.events
                         self.noise_free += arm.seen.noise_free
                         running.append(arm)
                         arms[arm.number] = self._seen[arm.number] = arm
                         yield arm
-                        if time.monotonic() > self._deadline:
-                            return
             seen = [arm for arm in arms.values() if arm.looked is not None]
+            if clock.choose("sprint goes on", 1, lambda: int(self._left > 0)) == 0:
+                return
             fresh = self._prepared.more([Seen(arm.sampler.pair, arm.score - self._scorer.threshold) for arm in seen])
+
+    @property
+    def _left(self) -> float:
+        """Seconds until it ends."""
+        return max(TIME * self._prepared.clock.limit - self._prepared.clock.spent, 0.0)
+
+    def _turn(self, arm: Arm) -> tuple[bool, int]:
+        return self._prepared.waits(arm.number), arm.number
+
+    def _affordable(self, arms: Sequence[Arm], runs: int, least: int) -> int:
+        """How many of these pairs there is time for."""
+        costs = accumulate(2 * runs * self._prepared.seconds_of(arm.number) for arm in arms)
+        return max(sum(cost <= self._left for cost in costs), least)
 
 
 def _proposed(arm: Arm, scorer: ClaimScorer, level: float) -> Scored | None:

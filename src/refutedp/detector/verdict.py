@@ -89,6 +89,14 @@ def no_race_note(seconds: float, confirm_runs: int) -> str:
     )
 
 
+def waiting_note(waiting: int, pairs: int) -> str:
+    """What became of pairs that are much slower than others."""
+    return (
+        f"{waiting} of {pairs} pairs are much slower than the others, and got a few runs at most, lest they take the "
+        "time of the others. Give them alone with pairs=, or say time_limit=inf (--time-limit inf)."
+    )
+
+
 def p_value_text(log_p: float) -> str:
     """A p-value from its logarithm, readable however small.
 

@@ -19,5 +19,9 @@ class MechanismError(RefuteDPError):
     """The mechanism cannot be tested: it always fails, or returns what cannot be compared."""
 
 
+class BeyondBoundsError(MechanismError):
+    """A call did not return in time, took too much memory, or returned or printed too much."""
+
+
 class UnsupportedOutputError(MechanismError):
     """The mechanism returned an object whose contents RefuteDP cannot see."""

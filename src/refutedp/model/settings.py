@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ Stop: TypeAlias = Literal["early", "fixed"]
 Goal: TypeAlias = Literal["bound", "speed"]
 Engine: TypeAlias = Literal["local", "dask", "ray"]
 OnError: TypeAlias = Literal["output", "raise"]
+OnLimit: TypeAlias = Literal["raise", "output"]
 FloatLeaks: TypeAlias = Literal["report", "convict", "ignore"]
 Importance: TypeAlias = Literal["needed", "always", "never"]
 GlobalState: TypeAlias = tuple[Any, Any]
@@ -91,6 +93,24 @@ def _whole(least: int, why: str, *, but: int | None = None) -> Callable[[str, An
         return value
 
     return check
+
+
+def _jobs(name: str, value: Any) -> Any:
+    if isinstance(value, str) and value != "auto" and value.lstrip("-").isdigit():
+        value = int(value)
+    if isinstance(value, str) and value != "auto":
+        raise UsageError(f"{name}={value!r} must be a number of processes, -1 for all cores, or 'auto'")
+    return value if value == "auto" else _whole(1, "-1 means all cores", but=-1)(name, value)
+
+
+def _plan(name: str, value: Any) -> Any:
+    """A plan, or where one is: a result, or a saved file."""
+    value = getattr(getattr(value, "settings", value), "plan", value)
+    if value is None or isinstance(value, str | os.PathLike):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(one, int) for one in value.values()):
+        return dict(value)
+    raise UsageError(f"{name}={value!r} must be a result, a file saved with --json, or the plan of a result")
 
 
 def _inside(name: str, value: Any) -> Any:
@@ -160,7 +180,17 @@ class Settings:
         "bound", "Look for the event that certifies the largest bound, or that convicts after the fewest runs."
     )
     seed: int = _setting(0, "Same seed, same result.", _whole(0, "seeds are not negative"))
-    jobs: int = _setting(1, "Processes to run on; -1 for all cores.", _whole(1, "-1 means all cores", but=-1))
+    jobs: int | Literal["auto"] = _setting(
+        "auto",
+        "Processes to run on; -1 for all cores, auto for all cores where every run is a call and that pays.",
+        _jobs,
+        Spelling(
+            "--jobs",
+            str,
+            "Processes to run on; -1 for all cores, auto for all of them where every run is a call and that pays.",
+            lambda given: given if given is None else _jobs("--jobs", given),
+        ),
+    )
     engine: Engine = _setting("local", "Where the runs are made: here, or on a cluster.")
     scheduler: str | None = _setting(None, "Address of the cluster; a local one is started unless given.")
     lengths: tuple[int, ...] | None = _setting(
@@ -212,6 +242,23 @@ class Settings:
         _seconds,
         Spelling("--time-limit", str, "Fit the runs into a time such as 60s, 5m or 1h; inf for the whole budget."),
     )
+    call_limit: float | None = _setting(
+        None,
+        "Seconds that one call may take before it counts as one that does not return: 20, or half of the time limit, "
+        "unless given.",
+        _seconds,
+        Spelling("--call-limit", str, "Seconds that one call may take, such as 20 or 5m."),
+    )
+    on_limit: OnLimit = _setting(
+        "raise", "Stop at a call that goes beyond its time, memory or size, or take that as an output."
+    )
+    plan: Any = _setting(
+        None,
+        "Repeat what the clock decided in an earlier check: its result, or the file that --json saved. Then the same "
+        "seed gives the same counts, however fast the machine is.",
+        _plan,
+        Spelling("--plan", str, "Repeat the plan of a result saved with --json: the same counts on any machine."),
+    )
     progress: Callable[[Progress], None] | bool | None = _setting(
         None,
         "True, False or a function that gets a `Progress` record now and then; unless given, a terminal decides.",
@@ -252,7 +299,7 @@ class Options(TypedDict, total=False):
     stop: Stop
     goal: Goal
     seed: int
-    jobs: int
+    jobs: int | Literal["auto"]
     engine: Engine
     scheduler: str | None
     lengths: tuple[int, ...] | None
@@ -265,6 +312,9 @@ class Options(TypedDict, total=False):
     paths: int
     epsilon_name: str | None
     time_limit: float | None
+    call_limit: float | None
+    on_limit: OnLimit
+    plan: Any
     progress: Callable[[Progress], None] | bool | None
 
 

@@ -21,8 +21,10 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Outputs, join, merge
 from refutedp.model.records import Counts, Event, Pair, count_hits
 from refutedp.model.settings import OnError, seeded_globals
+from refutedp.sampling.bounds import beyond_bounds
 from refutedp.sampling.encode import Raised, encode, encode_array, shape_of
 from refutedp.tracing.copier import Stage
+from refutedp.tracing.watchdog import DidNotReturn, one_call, open_watchdog
 from refutedp.tracing.without_noise import NoiseFree
 
 if TYPE_CHECKING:
@@ -247,10 +249,20 @@ def run_plain(
     makers = [fresh_copies(data) for data in inputs]
     copy_arguments = fresh_copies(dict(arguments))
 
+    watchdog = open_watchdog()
+
     def call(side: int, size: int | None = None) -> Any:
         data = makers[side]()
         try:
-            return mechanism.call(data, copy_arguments(), rng=rng, size=size)
+            if watchdog is None:
+                return mechanism.call(data, copy_arguments(), rng=rng, size=size)
+            with watchdog.call():
+                output = mechanism.call(data, copy_arguments(), rng=rng, size=size)
+            if size is None:
+                watchdog.beyond(output)
+            return output
+        except (DidNotReturn, MemoryError) as error:
+            return beyond_bounds(error, mechanism, inputs[side], arguments)
         except Exception as error:
             if size is not None and isinstance(error, MechanismError):
                 raise  # a program that breaks its protocol: no output of any mechanism
@@ -321,9 +333,10 @@ def noise_free_leaves(
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"), seeded_globals(np.random.SeedSequence(0)):
                 warnings.simplefilter("ignore")
-                result = mechanism.call(copy.deepcopy(data), given, rng=rng, size=1)
+                with one_call():
+                    result = mechanism.call(copy.deepcopy(data), given, rng=rng, size=1)
                 shape, leaves = shape_of(result[0] if mechanism.batched else result)
-        except Exception:
+        except (Exception, DidNotReturn):
             continue
         if shape.length is not None and "float" not in shape.kinds:
             return tuple(_plain(leaf) for leaf in leaves), calls

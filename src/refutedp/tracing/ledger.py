@@ -8,15 +8,12 @@ where to look, never evidence.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import re
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,6 +22,7 @@ from numpy.typing import NDArray
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.records import Pair
 from refutedp.model.settings import LEDGER_STREAM, child, global_state, kept_globals, set_globals
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
 GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
 """Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on.
@@ -159,7 +157,7 @@ class Ledger:
             kept_globals(),
             np.errstate(all="ignore"),
             warnings.catch_warnings(),
-            Watchdog(LONGEST_CALLS) as self._watchdog,
+            Watchdog(CallBounds(LONGEST_CALLS)) as self._watchdog,
         ):
             warnings.simplefilter("ignore")
             yield self
@@ -299,62 +297,3 @@ def compare_averages(first: list[Release], second: list[Release]) -> Loss:
     name = next(one.name(most) for one in first if repr(one.structure) == common)
     words = f"{name} moves by {moved[most]:.4g}, where its noise is about {noise[most]:.3g}"
     return Loss(min(float(costs.sum()), WHOLE), words)
-
-
-class DidNotReturn(BaseException):
-    """Raised in the middle of a call that takes too long; no `except Exception` of the mechanism catches it."""
-
-
-class Watchdog:
-    """Interrupts a call in Python code of the thread that made it; a call into a library is waited for.
-
-    >>> with Watchdog(seconds=0.1) as watchdog:
-    ...     try:
-    ...         with watchdog.call():
-    ...             while True:
-    ...                 pass
-    ...     except DidNotReturn:
-    ...         print("interrupted")
-    interrupted
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        """How long a call may take."""
-        self._lock = threading.Lock()
-        self._since: float | None = None
-        self._ended = threading.Event()
-        self._thread = threading.get_ident()
-
-    def __enter__(self) -> Watchdog:
-        self._thread = threading.get_ident()
-        self._watch = threading.Thread(target=self._wait, daemon=True)
-        self._watch.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._watch.join()
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """A call that is watched."""
-        self._since = time.monotonic()
-        try:
-            yield
-        finally:
-            # Once the lock is held, no interrupt can come any more.
-            with self._lock:
-                self._since = None
-
-    def _wait(self) -> None:
-        while not self._ended.wait(min(self.seconds / 4, 0.1)):
-            with self._lock:
-                if self._since is not None and time.monotonic() - self._since > self.seconds:
-                    # Once more after as long, for code that swallows all exceptions.
-                    self._since = time.monotonic()
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(self._thread), ctypes.py_object(DidNotReturn)
-                    )

@@ -12,6 +12,7 @@ from refutedp.inputs.arguments import terms
 from refutedp.inputs.arguments.paths import Branch, Path, Site, location, raising_line
 from refutedp.inputs.arguments.problem import Limits
 from refutedp.inputs.arguments.watched import CannotFollow, NeedsFloat, Number, Truth
+from refutedp.tracing.watchdog import DidNotReturn
 
 NONLINEAR = 10
 """A unit of the solver's work takes about so many times longer where arguments are multiplied."""
@@ -262,6 +263,8 @@ class Tracing:
             output = call(self)
         except (CannotFollow, LimitReached) as stop:
             self.stopped = type(stop), str(stop)
+        except DidNotReturn as error:
+            self.stopped = LimitReached, f"the mechanism {error}"
         except Exception as error:
             raised, raised_at = type(error).__name__, raising_line(error)
         return Path(

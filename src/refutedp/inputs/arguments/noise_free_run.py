@@ -22,6 +22,7 @@ from refutedp.inputs.arguments.watched_arrays import filled, largest, smallest
 from refutedp.model.mechanism import Mechanism
 from refutedp.tracing.copier import Copier, Stage, is_library
 from refutedp.tracing.distributions import Distribution, Noise
+from refutedp.tracing.watchdog import one_call
 from refutedp.tracing.without_noise import NoiseFree
 
 
@@ -246,9 +247,10 @@ class NoiseFreeRunner:
             epsilon = self._mechanism.epsilon
             arguments = {n: value if n == epsilon else watch(tracing, value) for n, value in arguments.items()}
         size = 1 if self._mechanism.batched else None
-        output = self._mechanism.call(copy.deepcopy(data), arguments, rng=self._rng, size=size)
-        if inspect.isgenerator(output):
-            output = list(output)
+        with one_call():
+            output = self._mechanism.call(copy.deepcopy(data), arguments, rng=self._rng, size=size)
+            if inspect.isgenerator(output):
+                output = list(output)
         _test_returned(tracing, output)
         return output
 

@@ -40,6 +40,7 @@ from refutedp.sampling.lifted.trust.plain_calls import (
 )
 from refutedp.sampling.lifted.trust.refused_code import unchanged
 from refutedp.tracing.distributions import Source
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
@@ -311,10 +312,14 @@ class Lift:
     def _call(self, run: Run) -> Any:
         self._drawer.run = run
         try:
-            with self._stage.errstate(**self.plain.errors):
+            with self._stage.errstate(**self.plain.errors), one_call():
                 output = self._watched(run)
         except Refused:
             output = None
+        except (DidNotReturn, MemoryError) as error:
+            # Of a path that takes too much, plain calls say on what input.
+            why = str(error) or "took more memory than it may"
+            raise (CannotLift if run.stateful else PathRefused)(f"a lifted run {why}") from None
         except Exception as error:
             output = Raised(type(error).__name__)
         if run.refusal is not None:

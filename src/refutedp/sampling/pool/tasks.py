@@ -7,21 +7,28 @@ backend is configured there, and `engine="dask"` or `"ray"` configures one for t
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import tempfile
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
+from pathlib import Path
 from pickle import PicklingError
 from threading import Event
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from refutedp.model.errors import MechanismError, UsageError
-from refutedp.model.settings import Engine
+from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
+from refutedp.model.settings import Engine, Settings
 from refutedp.sampling.pool.clusters import run_on_dask, run_on_ray, use_dask, use_ray
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog, open_watchdog
 
 T = TypeVar("T")
+WORTH_PROCESSES = 3.0
+"""Seconds of work that must be left for more cores: to start their processes takes about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class Pool:
 
     jobs: int = 1
     engine: Engine = "local"
+    if_it_pays: bool = False
+    """Begin on one core, and go on with `jobs` where what is left seems to take long enough for that."""
 
     def run(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
         """Call every task; yield the results in the order of the tasks, as they become ready.
@@ -63,6 +72,18 @@ class Pool:
             for task in tasks:
                 yield task()
             return
+        if self.if_it_pays and self.engine == "local" and not _configured():
+            took = 0.0
+            for done, task in enumerate(tasks, start=1):
+                start = time.monotonic()
+                result = task()
+                took += time.monotonic() - start
+                yield result
+                left = took / done * (len(tasks) - done)
+                if left > WORTH_PROCESSES and done < len(tasks) - 1 and _can_be_sent(tasks[done]):
+                    yield from replace(self, if_it_pays=False).run(tasks[done:])
+                    return
+            return
         backend = _backend()
         if self.engine == "ray" or type(backend).__name__ == "RayBackend":
             yield from run_on_ray(tasks, _crashed)
@@ -72,25 +93,28 @@ class Pool:
             yield from run_on_dask(client, tasks, _crashed)
             return
         done = 0
-        for _ in range(2):
-            try:
-                with closing(self._parallel(tasks[done:])) as results:
-                    for result in results:
-                        done += 1
-                        yield result
-                return
-            except _worker_died():
-                _end_workers()
-        for task in tasks[done:]:
-            yield _alone(task)
+        with LastWords() as folder:
+            for _ in range(2):
+                try:
+                    with closing(self._parallel(tasks[done:], folder)) as results:
+                        for result in results:
+                            done += 1
+                            yield result
+                    return
+                except _worker_died():
+                    _end_workers()
+                    folder.read()
+            for task in tasks[done:]:
+                yield _alone(task, folder)
 
-    def _parallel(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
+    def _parallel(self, tasks: Sequence[Task[T]], folder: LastWords) -> Generator[T, None, None]:
         from joblib import Parallel, delayed
 
         jobs = None if _configured() else self.jobs
+        bounds = folder.bounds(max(self.jobs, 1) if self.jobs != -1 else _all_cores())
         parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs")
         over = Event()
-        results = parallel(delayed(_call)(task) for task in takewhile(lambda _: not over.is_set(), tasks))
+        results = parallel(delayed(_call)(task, bounds) for task in takewhile(lambda _: not over.is_set(), tasks))
         try:
             while True:
                 with _unwarned():
@@ -144,18 +168,78 @@ def _unwarned() -> Iterator[None]:
         yield
 
 
+def pool_for(settings: Settings, *, costs_calls: bool) -> Pool:
+    """Where runs are made: with `jobs="auto"` on one core, but where each is a call on all of them, if that pays."""
+    if settings.jobs != "auto":
+        return Pool(settings.jobs, settings.engine)
+    return Pool(_all_cores() if costs_calls else 1, settings.engine, if_it_pays=True)
+
+
+def _all_cores() -> int:
+    """The cores that this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _can_be_sent(task: Task[Any]) -> bool:
+    """Whether another process could run it."""
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(task)
+    except Exception:  # what pickling raises depends on what is pickled
+        return False
+    return True
+
+
+class LastWords:
+    """A folder in which worker processes that ended themselves say why, where one watches this thread."""
+
+    def __enter__(self) -> LastWords:
+        self._watchdog = open_watchdog()
+        self._folder = None if self._watchdog is None else tempfile.mkdtemp(prefix="refutedp-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def bounds(self, processes: int) -> CallBounds | None:
+        """What a call in one of so many processes may take."""
+        if self._watchdog is None:
+            return None
+        return replace(self._watchdog.bounds, processes=processes, die=self._folder)
+
+    def read(self) -> None:
+        """Raise the error that a worker left behind, if one did."""
+        for path in [] if self._folder is None else sorted(Path(self._folder).iterdir()):
+            what, _, rest = path.read_text().partition("\n")
+            if rest.startswith("Timeout"):
+                place = next((line.strip() for line in rest.splitlines() if line.strip().startswith("File")), "")
+                raise BeyondBoundsError(
+                    f"{what} did not return, and only the end of its process could stop it ({place}): "
+                    "call_limit=300 (--call-limit 300) gives a call more time"
+                )
+
+
 class _Failed(NamedTuple):
     """What a task raised, to be raised when its turn comes."""
 
     error: Exception
 
 
-def _call(task: Task[T]) -> T | _Failed:
+def _call(task: Task[T], bounds: CallBounds | None) -> T | _Failed:
     """joblib raises an error before the results of earlier tasks; one core would not have got so far."""
     try:
-        return task()
+        if bounds is None:
+            return task()
+        with Watchdog(replace(bounds, doing=task.what)):
+            return task()
     except Exception as error:
         return _Failed(error)
+    except DidNotReturn as error:
+        return _Failed(BeyondBoundsError(f"{task.what} {error}"))
 
 
 def _value(result: T | _Failed) -> T:
@@ -194,14 +278,15 @@ def _end_workers() -> None:
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
 
 
-def _alone(task: Task[T]) -> T:
+def _alone(task: Task[T], folder: LastWords) -> T:
     """The task in a process of its own, to learn whether it is the one that dies."""
     from joblib.externals.loky import get_reusable_executor
 
     executor = get_reusable_executor(max_workers=1, reuse=False, kill_workers=True)
     try:
-        return _value(executor.submit(_call, task).result())  # type: ignore[no-any-return]
+        return _value(executor.submit(_call, task, folder.bounds(1)).result())  # type: ignore[no-any-return]
     except _worker_died():
+        folder.read()
         raise _crashed(task) from None
     finally:
         executor.shutdown(wait=False, kill_workers=True)

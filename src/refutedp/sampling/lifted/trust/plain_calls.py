@@ -21,6 +21,7 @@ import numpy as np
 
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.outputs import Array
+from refutedp.sampling.bounds import beyond_bounds
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.collect import equal_outputs
 from refutedp.sampling.lifted.columns.column import Column, stack_nested
@@ -30,6 +31,7 @@ from refutedp.sampling.lifted.trust.refused_code import Watch, generators_state,
 from refutedp.tracing.copier import Stage
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
 from refutedp.tracing.rng_proxy import Handler, Shape, normal_size
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 Fresh: TypeAlias = Callable[[np.random.Generator], Any]
 SEEDS = range(8)
@@ -344,13 +346,15 @@ class PlainCalls:
         function = (self._copy if from_modules else self._mechanism).call
         data, arguments = self._data(), (self._copy_arguments if from_modules else self._arguments)()
         try:
-            with np.errstate(**self.errors):
+            with np.errstate(**self.errors), one_call():
                 if watched:
                     output = self.watch.call(lambda: function(data, arguments, rng=self._stage.rng), exposed)
                 else:
                     output = function(data, arguments, rng=self._stage.rng)
         except Refused:
             output = None
+        except (DidNotReturn, MemoryError) as error:
+            output = beyond_bounds(error, self._mechanism, data, arguments)
         except Exception as error:
             output = Raised(type(error).__name__)
         if drawer.trouble is not None:
@@ -399,7 +403,9 @@ class PlainCalls:
     def _outcome(self, mechanism: Mechanism, arguments: Callable[[], Any], rng: np.random.Generator) -> Any:
         self.calls += 1
         try:
-            with np.errstate(**self.errors):
+            with np.errstate(**self.errors), one_call():
                 return mechanism.call(self._data(), arguments(), rng=rng)
+        except (DidNotReturn, MemoryError) as error:
+            return beyond_bounds(error, mechanism, self._data(), arguments())
         except Exception as error:
             return Raised(type(error).__name__)

@@ -27,6 +27,7 @@ from refutedp.sampling.lifted.lift import Lift
 from refutedp.sampling.lifted.lifted_sampler import masks_of
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.trust.plain_calls import Recorded, recorded_draws
+from refutedp.tracing.watchdog import one_call
 
 _MODULES = {"np.random": np.random, "random": random}
 _METHODS = [name for name in dir(np.random.Generator) if not name.startswith("_") and name != "bit_generator"]
@@ -280,7 +281,7 @@ def _contradicted(one: Told, mechanism: Mechanism, data: Any, arguments: Mapping
     """
     witness = Witness(one.draws)
     try:
-        with _answering(witness, lift.functions):
+        with _answering(witness, lift.functions), one_call():
             got = mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=witness.generator)
     except _Untrue:
         got = None

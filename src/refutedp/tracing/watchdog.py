@@ -1,0 +1,328 @@
+"""Bounds on one call of a mechanism: on its time, its memory, and what it returns and prints.
+
+A call is watched from another thread. In the main thread a signal interrupts it, in Python code and where it sleeps
+or waits; in other threads an exception is raised in its Python code. Code that swallows every exception is
+interrupted line by line. What holds on to a call all the same, in native code, ends with its process: `die` says
+where that may be done, which is in worker processes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self, TextIO
+
+USUAL_SECONDS = 20.0
+"""How long a call may take unless the user says otherwise."""
+GRACE = 5.0
+"""Seconds that a call gets to end once it is interrupted."""
+MUCH_LONGER, AT_LEAST = 5.0, 2.0
+"""Once the time is up, a call may take so many times what the longest one took, and so many seconds."""
+MEMORY_PART, MOST_MEMORY = 0.25, 8 * 2**30
+"""The part of the machine's free memory that a check may take, and how many bytes at most."""
+MOST_VALUES = 1_000_000
+"""Values in one output, at most."""
+MOST_PRINTED = 100_000
+"""Letters that one call may print, and that a check shows."""
+_TICK, PAUSE, MOST_STRIKES = 0.1, 0.2, 50
+"""Seconds between two looks, and between two interrupts of one call, of which there are so many at most."""
+_SIGNAL = getattr(signal, "SIGURG", None)
+"""Ignored by those who do not wait for it, so that one which comes late harms nobody."""
+
+
+class DidNotReturn(BaseException):
+    """Raised in the middle of a call that goes beyond a bound; no `except Exception` of the mechanism catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallBounds:
+    """What one call may take; `as_output` takes a call beyond it as an output of its own.
+
+    `processes` share the memory. `die` is a folder: where nothing else ends a call the process ends itself, and
+    leaves in a file there what it was `doing`.
+    """
+
+    seconds: float = USUAL_SECONDS
+    as_output: bool = False
+    processes: int = 1
+    die: str | None = None
+    doing: str = ""
+    ends: float = math.inf
+    """The moment, by the monotonic clock, from which on calls that take much longer than others are ended."""
+
+
+class Watchdog:
+    """Watches the calls of the thread that opened it.
+
+    >>> with Watchdog(CallBounds(seconds=0.1)) as watchdog:
+    ...     try:
+    ...         with watchdog.call():
+    ...             while True:
+    ...                 pass
+    ...     except DidNotReturn as error:
+    ...         print(error)
+    did not return within 0.1 seconds
+    """
+
+    def __init__(self, bounds: CallBounds) -> None:
+        self.bounds = bounds
+        self.seconds = bounds.seconds
+        """How long a call may take."""
+        self.calls = 0
+        """How many there were so far."""
+        self._since: float | None = None
+        self._much_longer = AT_LEAST
+        self._why = ""
+        self._strikes = 0
+        self._printed = self._shown = 0
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = 0
+        self._undo: list[Callable[[], object]] = []
+        self._last_words: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        self._thread = threading.get_ident()
+        self._by_signal = False
+        if _SIGNAL is not None and threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(_SIGNAL)
+            if not callable(before) or isinstance(getattr(before, "__self__", None), Watchdog):
+                signal.signal(_SIGNAL, self._interrupted)
+                self._undo.append(lambda: signal.signal(_SIGNAL, before or signal.SIG_DFL))
+                self._by_signal = True
+        self._undo.append(_bound_memory(self.bounds.processes))
+        for name in ("stdout", "stderr"):
+            stream = _Bounded(getattr(sys, name), self)
+            setattr(sys, name, stream)
+            self._undo.append(lambda name=name, stream=stream: stream.leave(name))  # type: ignore[misc]
+        if self.bounds.die is not None:
+            path = Path(self.bounds.die) / str(os.getpid())
+            path.write_text(self.bounds.doing + "\n")
+            self._last_words = path.open("a")
+        self._before = getattr(_OPEN, "watchdog", None)
+        _OPEN.watchdog = self
+        self._watch = threading.Thread(target=self._wait, daemon=True)
+        self._watch.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._watch.join()
+        if self._last_words is not None:
+            faulthandler.cancel_dump_traceback_later()
+            self._last_words.close()
+        _OPEN.watchdog = self._before
+        for undo in reversed(self._undo):
+            undo()
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A call that is watched, unless it is part of one that is."""
+        if self._since is not None:
+            yield
+            return
+        self.begin()
+        try:
+            yield
+        except DidNotReturn as error:
+            why = str(error) or self._why
+            self.end(quietly=True)
+            raise DidNotReturn(why) from None
+        except BaseException:
+            self.end(quietly=True)
+            raise
+        self.end()
+
+    def begin(self) -> None:
+        """A call begins."""
+        self.calls += 1
+        self._printed = 0
+        self._since = time.monotonic()
+
+    def end(self, *, quietly: bool = False) -> None:
+        """It has ended; raises `DidNotReturn` if it swallowed that, unless it is `quietly` on its way."""
+        if self._since is not None:
+            self._much_longer = max(self._much_longer, MUCH_LONGER * (time.monotonic() - self._since))
+        if self._by_signal:
+            self._since = None
+        else:
+            # Once the lock is held, no interrupt can come any more.
+            with self._lock:
+                self._since = None
+        if self._strikes:
+            if self._by_signal and self._strikes > 1:
+                sys.settrace(self._traced_before)
+            self._strikes = 0
+            _take_what_is_pending()
+            if not quietly:
+                raise DidNotReturn(self._why)
+
+    def beyond(self, output: Any) -> None:
+        """Raise `DidNotReturn` for an output that is too large to be looked at run by run."""
+        size = getattr(output, "size", None) if type(output).__module__ == "numpy" else None
+        if size is None and isinstance(output, list | tuple | dict | set | frozenset | str | bytes):
+            size = len(output)
+        if isinstance(size, int) and size > MOST_VALUES:
+            raise DidNotReturn(f"returned {size:,} values in one output, where {MOST_VALUES:,} are looked at at most")
+
+    def printed(self, letters: int) -> bool:
+        """So many letters are printed; whether they shall be shown."""
+        if self._since is None or threading.get_ident() != self._thread:
+            return True
+        self._printed += letters
+        self._shown += letters
+        if self._printed > MOST_PRINTED:
+            self._why = f"printed more than {MOST_PRINTED:,} letters in one call"
+            self._strikes += 1
+            raise DidNotReturn(self._why)
+        return self._shown <= MOST_PRINTED
+
+    def _overdue(self) -> bool:
+        since, now = self._since, time.monotonic()
+        if since is None:
+            return False
+        return now - since > (self.seconds if now < self.bounds.ends else min(self.seconds, self._much_longer))
+
+    def _wait(self) -> None:
+        last = last_told = 0.0
+        told = 0
+        while not self._ended.wait(min(self.seconds / 4, _TICK)):
+            if not self._overdue():
+                if self._last_words is not None and time.monotonic() - last > 1.0:
+                    last = time.monotonic()
+                    # Unless this is done again in time the process ends, whoever holds the interpreter.
+                    faulthandler.dump_traceback_later(self.seconds + GRACE, exit=True, file=self._last_words)
+                told = 0
+            elif time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES:
+                continue
+            elif self._by_signal:
+                told, last_told = told + 1, time.monotonic()
+                signal.pthread_kill(self._thread, _SIGNAL)  # type: ignore[arg-type]
+            else:
+                told, last_told = told + 1, time.monotonic()
+                with self._lock:
+                    if self._overdue():
+                        self._strike()
+                        _raise_in(self._thread)
+
+    def _strike(self) -> None:
+        self._strikes += 1
+        since = self._since or 0.0
+        self._why = f"did not return within {min(self.seconds, round(time.monotonic() - since, 1)):g} seconds"
+
+    def _interrupted(self, _: int, frame: FrameType | None) -> None:
+        if not self._overdue():
+            return
+        self._strike()
+        if self._strikes == 2:
+            self._traced_before = sys.gettrace()
+            _raise_line_by_line(self._thread, frame)
+        raise DidNotReturn(self._why)
+
+
+class _Bounded:
+    """A stream that shows a part of what a mechanism prints."""
+
+    def __init__(self, stream: TextIO, watchdog: Watchdog) -> None:
+        self._stream, self._watchdog = stream, watchdog
+
+    def write(self, text: str) -> int:
+        """Write, or not."""
+        return self._stream.write(text) if self._watchdog.printed(len(text)) else len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def leave(self, name: str) -> None:
+        """Put the stream back, unless another was put there since."""
+        if getattr(sys, name) is self:
+            setattr(sys, name, self._stream)
+
+
+def _raise_in(thread: int) -> None:
+    """Raise `DidNotReturn` in the Python code of a thread, as soon as it checks for that."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(DidNotReturn))
+
+
+def _take_what_is_pending() -> None:
+    """Have an interrupt that was not raised yet raised here: to withdraw it hangs Python 3.11 under a profiler."""
+    with suppress(DidNotReturn):
+        for _ in range(3):
+            time.monotonic()
+
+
+def _raise_line_by_line(thread: int, frame: FrameType | None) -> None:
+    """From now on raise at every line, so that a handler that swallows all exceptions ends in another one."""
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line" and frame.f_globals.get("__name__") != __name__:
+            _raise_in(thread)
+        return trace
+
+    sys.settrace(trace)
+    while frame is not None:
+        frame.f_trace = trace
+        frame = frame.f_back
+
+
+def _bound_memory(processes: int) -> Callable[[], object]:
+    """Let this process take a part of the machine's free memory and no more; returns what ends that."""
+    try:
+        import resource
+
+        free = _free_memory()
+        status = Path("/proc/self/status").read_text()
+        used = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmData"))
+    except (ImportError, OSError, ValueError, StopIteration):
+        return lambda: None
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = used + int(min(MEMORY_PART * free, MOST_MEMORY) / processes)
+    if soft not in (-1, resource.RLIM_INFINITY) and soft <= most:
+        return lambda: None
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    return partial(resource.setrlimit, resource.RLIMIT_DATA, (soft, hard))
+
+
+def _free_memory() -> int:
+    """Bytes that nobody uses: on this machine, or in the container around it."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        most = int((group / "memory.max").read_text())
+        free = min(free, most - int((group / "memory.current").read_text()))
+    return max(free, 0)
+
+
+_OPEN = threading.local()
+
+
+def open_watchdog() -> Watchdog | None:
+    """The one that watches this thread, if one does."""
+    return getattr(_OPEN, "watchdog", None)
+
+
+@contextmanager
+def one_call() -> Iterator[None]:
+    """A call that is watched, if one watches this thread."""
+    watchdog = open_watchdog()
+    if watchdog is None:
+        yield
+    else:
+        with watchdog.call():
+            yield
