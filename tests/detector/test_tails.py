@@ -94,7 +94,7 @@ def test_noise_that_suffices_is_not(seed):
     assert result.evidence.candidate.confirmation.name != "tail"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda one: getattr(one, "__name__", str(one)))
 @pytest.mark.parametrize("make", [one_number, along_a_direction])
 def test_noise_that_suffices_has_no_tail_that_breaks_the_claim(claim, make):
     for part, breaks in ((1.0, False), (1.01, False), (0.98, not isinstance(claim, RenyiDP))):
