@@ -228,7 +228,7 @@ class Forest:
                 wanted = end
                 end = last_where(partial(_reaches, atom, wanted), *left.ends, atom.increases)
                 upwards = upwards == atom.increases
-            left = left.cut(end, 0.0)[upwards == one.above]
+            left = left.cut(end, 0.0)[bool(upwards == one.above)]
         return left
 
     def _pieces(self, number: int, parent: int | None, draw: RemainingDraw) -> list[tuple[float, float, float]]:
