@@ -16,7 +16,8 @@ import numpy as np
 
 from refutedp.exact.columns_of_families import Floats, densities, masses
 from refutedp.exact.families import ALL, Enclosure, last_where
-from refutedp.exact.trail import Atom, CannotEnumerate, Relation, RemainingDraw, Span
+from refutedp.exact.linear_sums import Atom, Relation
+from refutedp.exact.trail import CannotEnumerate, RemainingDraw, Span
 
 DEEPEST = 3
 """Draws that hang on each other below a root."""
