@@ -17,6 +17,8 @@ from refutedp.exact.linear_sums import Atom, Linear, Relation, atom_at, with_val
 
 NEAR = 2.0**-40
 """Values so near to an end, as a part of it, may lie on its other side in other floats."""
+MOST_COMPARISONS = 5_000
+"""Comparisons on one path, of which most are decided by earlier ones."""
 HALVINGS = 4
 """Parts of sixteen, each as likely, from which other draws of a path are taken."""
 MOST_STEPS = 400
@@ -120,6 +122,7 @@ class Trail:
     pending: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
     """Sides that were left, each with a bound on its probability."""
     steps: int = 0
+    comparisons: int = 0
     weight: float = 1.0
     """About how likely the path is so far; relations are taken to halve it."""
     merges: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -168,6 +171,9 @@ class Trail:
 
     def at_most(self, linear: Linear, end: float, strict: bool = False) -> bool:
         """Whether the sum is at most `end`, or below it: on this path it is, or it is not."""
+        self.comparisons += 1
+        if self.comparisons > MOST_COMPARISONS:
+            raise CannotEnumerate(f"a path makes more than {MOST_COMPARISONS} comparisons")
         low, high = self.range(linear)
         if high < end:
             return True
