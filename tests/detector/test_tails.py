@@ -236,7 +236,8 @@ def test_the_number_of_processes_changes_nothing():
 def test_settings_may_forbid_it():
     for options in ({"importance": "never"}, {"stop": "fixed"}):
         result = check(one_number(0.3), claim=ApproxDP(10, 1e-9), adjacency=ONE_DIFFERS, **BUDGET, **options)
-        assert result.evidence.candidate.confirmation.name == "allocation"
+        # Arithmetic alone may refute the claim, without runs.
+        assert result.evidence is None or result.evidence.candidate.confirmation.name == "allocation"
 
 
 # What must not pass for Gaussian.
