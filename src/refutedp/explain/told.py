@@ -34,7 +34,12 @@ class Explainer:
     def __call__(self) -> Explanation | None:
         """The explanation; None of a result that is no violation."""
         if self._made is None:
-            self._made = explanation_of(self._result, self._mechanism)
+            try:
+                self._made = explanation_of(self._result, self._mechanism)
+            except Exception as error:
+                # The verdict stands without an explanation, whatever an odd mechanism does when it is watched.
+                told = f"watching it failed ({type(error).__name__}: {error})"
+                self._made = Explanation(None, f"Which line breaks the claim is not known: {told}.")
         return self._made
 
 
