@@ -87,7 +87,8 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
                 break
     if named is None:
         named = next((one for i, one in enumerate(blamed.suspects) if i not in tried and _certain(one)), None)
-    bounded = not any(row.unbounded for row in blamed.rows)
+    # Less ε mends noise that is too small, and nothing that is decided or released without noise.
+    bounded = not blamed.discrepancies and not any(row.unbounded for row in blamed.rows)
     if testable and bounded and trials.lifted and not any(remedy.mends for remedy in remedies):
         for edit in _less_epsilon(result, blamed, mechanism):
             remedy = trials.test(edit)
