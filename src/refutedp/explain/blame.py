@@ -24,7 +24,7 @@ from refutedp.explain.source_lines import hidden_words, place_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Discrepancy, LedgerRow, Place
 from refutedp.model.records import Pair
-from refutedp.tracing.ledger import DidNotReturn
+from refutedp.tracing.watchdog import DidNotReturn
 
 RUNS = 6
 """Watched runs of either input, each on draws of its own."""

@@ -25,8 +25,9 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.settings import EXPLAIN_STREAM, child, global_state, kept_globals, set_globals
 from refutedp.tracing.copier import Copier, Stage, is_internal, is_library, module_of, users_frame
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
-from refutedp.tracing.ledger import LONGEST_CALLS, DidNotReturn, Watchdog
+from refutedp.tracing.ledger import LONGEST_CALLS
 from refutedp.tracing.rng_proxy import Handler, normal_size
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
 MOST_STEPS = 30_000
 """Steps of a run that are watched: the cause of most leaks is met before."""
@@ -290,7 +291,7 @@ class Watcher:
         with kept_globals(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             set_globals(global_state(child(seed, EXPLAIN_STREAM)))
-            with _traced(seen), Watchdog(LONGEST_CALLS) as watchdog:
+            with _traced(seen), Watchdog(CallBounds(LONGEST_CALLS)) as watchdog:
                 try:
                     rng = stage.generator(mechanism.draws_from)
                     with watchdog.call():
