@@ -69,3 +69,15 @@ def test_a_correct_mechanism_is_told_in_fifteen_lines_and_not_explained():
 def test_the_calls_of_an_explanation_are_among_the_other_runs():
     result = explained("inverted")
     assert f"{result.effort.other_runs + result.explanation.calls:,} further runs" in str(result)
+
+
+def test_rejection_that_far_draws_never_leave_is_given_up():
+    def cut(queries, epsilon, rng):
+        while True:
+            noise = rng.laplace(scale=1 / epsilon)
+            if abs(noise) < 2:
+                return queries[0] + noise
+
+    result = check(cut, epsilon=1.0, pairs=[([0], [1])], **BRIEF).explained()
+    assert result.verdict is Verdict.VIOLATION
+    assert result.explanation.ledger[0].distribution == "laplace"

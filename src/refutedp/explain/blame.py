@@ -17,13 +17,14 @@ import numpy as np
 
 from refutedp.explain.costs import family, share_of_claim
 from refutedp.explain.hidden import Moves, moves_of
-from refutedp.explain.observed import CallSite, Observed, WatchedDraw, Watcher, scale_of
+from refutedp.explain.observed import CallSite, Endless, Observed, WatchedDraw, Watcher, scale_of
 from refutedp.explain.partings import parted_at
 from refutedp.explain.releases import Side, near, released_of, told_of
 from refutedp.explain.source_lines import hidden_words, place_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Discrepancy, LedgerRow, Place
 from refutedp.model.records import Pair
+from refutedp.tracing.watchdog import DidNotReturn
 
 RUNS = 6
 """Watched runs of either input, each on draws of its own."""
@@ -76,6 +77,7 @@ def blame(pair: Pair, claim: Claim, watcher: Watcher) -> Blame:
         blamed.calls = watcher.calls
         return blamed
     far = [_both(pair, watcher, number, FAR) for number in range(FAR_RUNS)]
+    far = [sides for sides in far if not any(isinstance(seen.error, Endless | DidNotReturn) for seen in sides)]
     released = released_of(runs, far)
     parted = parted_at(runs, far, any(one.discrepancy.kind != "value" for one in released))
     _seeds(blamed, runs)

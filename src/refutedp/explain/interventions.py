@@ -23,7 +23,7 @@ from refutedp.model.settings import EXPLAIN_STREAM, child
 from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
 
-LIFTED, CALLED = (6_000, 150_000), (150, 600)
+LIFTED, CALLED = (4_000, 60_000), (150, 600)
 """Search runs a side and test runs of one change: lifted ones, or calls."""
 REFUTED, MENDED = 1e-4, 0.02
 """p-values, after the search, up to which a pair is refuted again, and above which it no longer is."""

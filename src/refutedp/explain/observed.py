@@ -25,10 +25,20 @@ from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.settings import EXPLAIN_STREAM, child, global_state, kept_globals, set_globals
 from refutedp.tracing.copier import Copier, Stage, is_internal, is_library, module_of, users_frame
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
+from refutedp.tracing.ledger import LONGEST_CALLS
 from refutedp.tracing.rng_proxy import Handler, normal_size
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
 MOST_STEPS = 30_000
 """Steps of a run that are watched: the cause of most leaks is met before."""
+
+
+MOST_DRAWS = 20_000
+"""Draws after which a run is given up: draws that are far out may let a mechanism draw again and again."""
+
+
+class Endless(BaseException):
+    """Raised in a run that draws too often; no `except Exception` of the mechanism catches it."""
 
 
 class CallSite(NamedTuple):
@@ -111,6 +121,8 @@ class _Recorder(Handler):
         form.line = None if site is None else (site.code, site.line)
 
     def _next(self, distribution: str, params: Params) -> tuple[Source, tuple[Any, int], CallSite]:
+        if len(self._seen.draws) >= MOST_DRAWS:
+            raise Endless(f"it drew {MOST_DRAWS:,} times")
         site = call_site() or _NOWHERE
         key = site.key
         source = self._sources.get(key)
@@ -279,12 +291,13 @@ class Watcher:
         with kept_globals(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             set_globals(global_state(child(seed, EXPLAIN_STREAM)))
-            with _traced(seen):
+            with _traced(seen), Watchdog(CallBounds(LONGEST_CALLS)) as watchdog:
                 try:
                     rng = stage.generator(mechanism.draws_from)
-                    output = mechanism.call(given, rest, rng=rng, size=1)
-                    seen.output = output[0] if mechanism.batched else output
-                except Exception as error:
+                    with watchdog.call():
+                        output = mechanism.call(given, rest, rng=rng, size=1)
+                        seen.output = output[0] if mechanism.batched else output
+                except (Exception, Endless, DidNotReturn) as error:
                     seen.error = error
         seen.forms = recorder.book.final()
         return seen

@@ -44,12 +44,13 @@ def ledger_lines(result: Result) -> list[str]:
     told = result.explanation
     if told is None or not told.ledger:
         return []
-    lines = ["Noise, on equal draws for d1 and d2:"]
+    together = ""
+    if told.spent is not None and told.claimed is not None and len(told.ledger) > 1:
+        together = f" (together ε {told.spent:.3g}, and {told.claimed:.3g} is claimed)"
+    lines = [f"Noise, on equal draws for d1 and d2{together}:"]
     lines += [f"  {row_line(row)}" for row in told.ledger[:MOST_ROWS]]
     if len(told.ledger) > MOST_ROWS:
         lines.append(f"  and {len(told.ledger) - MOST_ROWS} lines more")
-    if told.spent is not None and told.claimed is not None and len(told.ledger) > 1:
-        lines.append(f"  together ε {told.spent:.3g}, and {told.claimed:.3g} is claimed")
     return lines
 
 
