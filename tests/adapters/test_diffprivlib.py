@@ -130,7 +130,7 @@ def test_what_cannot_be_adapted_says_why(thing, arguments, sentence):
     ids=["mean and nan", "nanmean", "classes", "scaler"],
 )
 def test_default_inputs_show_what_breaks(make, verdict):
-    found = check(make(), search_runs=60, confirm_runs=150, significance=1e-6).verdict
+    found = check(make(), search_runs=100, confirm_runs=200).verdict
     assert found is verdict or (verdict is Verdict.NOT_FOUND and found is Verdict.INCONCLUSIVE)
 
 
