@@ -65,8 +65,13 @@ def learned_events(
         scorer=scorer_on(judged.size),
         significance=significance,
     )
-    times = first.size / judged.size
-    return [replace(one, x=round(one.x * times), y=round(one.y * times)) for one in found]
+    return [_of_all_runs(one, first.size / judged.size, second.size / judged_2.size) for one in found]
+
+
+def _of_all_runs(one: Scored, first: float, second: float) -> Scored:
+    """As many hits for all runs of either side, so many times those that judged."""
+    x, y = (second, first) if one.swapped else (first, second)
+    return replace(one, x=round(one.x * x), y=round(one.y * y))
 
 
 class _Lesson:
