@@ -131,7 +131,6 @@ class Lift:
         """How many a run draws, at most in what was seen of it."""
         self._stateless = False
         self._exposure: Exposure | None = None
-        """Tells what code of libraries sees columns, where some compares by identity."""
         self.proven = False
         """Whether `prove` went well."""
         self.proof_runs = 0
