@@ -13,7 +13,7 @@ import pytest
 
 from refutedp import PureDP, Verdict, check
 from refutedp.sampling.lifted.columns import array, builtin
-from refutedp.sampling.lifted.rewrite import branches, lifted_copies
+from refutedp.sampling.lifted.rewrite import chosen, joins, lifted_copies
 from refutedp.sampling.lifted.trust import plain_calls as plain
 from refutedp.sampling.lifted.trust import refused_code
 from refutedp.tracing import rng_proxy as proxies
@@ -88,18 +88,19 @@ def sign_by_the_number_of_calls(queries, rng):
 
 
 def join_none(monkeypatch):
-    def assign(condition, then, otherwise):
-        if type(condition) is not branches.Scalar or condition.kind != "b":
+    def assign(self, condition, then, otherwise):
+        held = chosen.truth(condition)
+        if held is None:
             return None
         joined = []
         for a, b in zip(then, otherwise, strict=True):
-            value = branches._join(condition, a, b)
-            if value is None and a is not None:
+            value = chosen.join(condition.run, held, a, b)
+            if value is chosen.UNSET and a is not None:
                 return None
-            joined.append(value)
+            joined.append(None if value is chosen.UNSET else value)
         return tuple(joined)
 
-    monkeypatch.setitem(branches.HELPERS, branches.ASSIGN, assign)
+    monkeypatch.setattr(joins.Joins, "assign", assign)
 
 
 def lose_views(monkeypatch):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -131,7 +130,6 @@ class Lift:
         """How many a run draws, at most in what was seen of it."""
         self._stateless = False
         self._exposure: Exposure | None = None
-        """Tells what code of libraries sees columns, where some compares by identity."""
         self.proven = False
         """Whether `prove` went well."""
         self.proof_runs = 0
@@ -331,13 +329,8 @@ class Lift:
             return settled(output)
 
     def _watched(self, run: Run) -> Any:
-        def call() -> Any:
-            return self._lifted.call(self._data(), self._arguments(), rng=self._stage.rng)
-
-        def note(exposed: frozenset[CodeType]) -> None:
-            run.exposed = exposed
-
-        return call() if self._exposure is None else self._exposure.call(call, note)
+        call = partial(self._lifted.call, self._data(), self._arguments(), rng=self._stage.rng)
+        return call() if self._exposure is None else self._exposure.call(call, partial(setattr, run, "exposed"))
 
     def _replay(self, run: Run, output: Any, index: int, *, watched: bool = True) -> None:
         expected = example(output, index)

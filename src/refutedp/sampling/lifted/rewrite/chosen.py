@@ -45,8 +45,20 @@ def join(run: Run, held: Array, then: Any, otherwise: Any) -> Any:
     a, b = typed(then), typed(otherwise)
     if a is None or b is None or a[1:] != b[1:]:
         return UNSET
-    values: Array = np.where(held, a[0], b[0])
-    return Scalar(run, values, a[1], a[2])
+    return Scalar(run, _select(held, a[0], b[0]), a[1], a[2])
+
+
+def _select(held: Array, then: Any, otherwise: Any) -> Array:
+    """As `np.where`, several times faster for numbers: by their bits, for conditions are hard to predict."""
+    a, b = np.asarray(then), np.asarray(otherwise)
+    if a.dtype != b.dtype or a.dtype.char not in "ld":
+        return np.where(held, a, b)
+    mask = held.astype(np.int64)
+    np.negative(mask, out=mask)
+    low = b.view(np.int64)
+    mask &= a.view(np.int64) ^ low
+    mask ^= low
+    return mask.view(a.dtype)
 
 
 def typed(value: Any) -> tuple[Any, str, bool] | None:
