@@ -98,11 +98,11 @@ _add("cut_noise", cut_noise_bug, cut_noise_twin, "Noise is cut at 15 scales: the
 
 
 def gaussian_as_pure_bug(queries, epsilon, rng):
-    return queries[0] + rng.normal(scale=12 / epsilon)
+    return queries[0] + rng.normal(scale=6 / epsilon)
 
 
 def gaussian_as_pure_twin(queries, epsilon, rng):
-    return queries[0] + rng.laplace(scale=12 / epsilon)
+    return queries[0] + rng.laplace(scale=6 / epsilon)
 
 
 _add("gaussian_as_pure", gaussian_as_pure_bug, gaussian_as_pure_twin, "The ratio of two normal tails has no bound.")

@@ -124,3 +124,25 @@ def test_normal_noise_of_too_small_a_scale(epsilon):
         enumerator = Enumerator(describe(lambda data, rng, noise=part * scale: data[0] + rng.normal(scale=noise)))
         listed = [enumerator.paths(data, {}) for data in ([1], [2])]
         assert (worst_breach(*listed, ApproxDP(epsilon, 1e-5)) is not None) is broken
+
+
+def test_draws_that_no_generator_makes_convict_nobody():
+    def far(queries, epsilon, rng):
+        return queries[0] if rng.laplace() > 60 else None
+
+    def near(queries, epsilon, rng):
+        return queries[0] if rng.laplace() > 30 else None
+
+    for function, broken in ((far, False), (near, True)):
+        listed = [Enumerator(describe(function)).paths(data, {"epsilon": 1.0}) for data in ([1], [2])]
+        assert (worst_breach(*listed, PureDP(1.0)) is not None) is broken
+
+
+def test_a_long_chain_of_functions_is_given_up():
+    def collatz(data, rng):
+        value, steps = data[0] + int(rng.geometric(0.1)), 0
+        while value > 1:
+            value, steps = (value // 2 if value % 2 == 0 else 3 * value + 1), steps + 1
+        return steps
+
+    assert Enumerator(describe(collatz)).paths([3], {}, steps=2_000).missing > 0

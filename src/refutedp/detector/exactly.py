@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 STEPS = 5_000
 """Draws, decisions and looks at events that all pairs may take: about a quarter of a second."""
-STEPS_OF_INTEGRAL = 150
+STEPS_OF_INTEGRAL = 250
 """What the integral over a path on which draws are compared counts for."""
+MOST_INTEGRALS = 32
+"""Integrals that the exact ε of a pair may take."""
 PART_OF_STEPS = 3
 """One input may take a part of these."""
 CALLS = 1_000
@@ -78,7 +80,7 @@ def _loss(result: Result, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
         return None
     known.allow(STEPS // 2)
     first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
-    if first is None or second is None or STEPS_OF_INTEGRAL * (first.integrals + second.integrals) > STEPS // 2:
+    if first is None or second is None or first.integrals + second.integrals > MOST_INTEGRALS:
         return None
     loss = pair_loss(first, second, float(getattr(claim, "epsilon", 0.0)))
     if loss is None or told.epsilon_lower_bound > loss.epsilon.high:

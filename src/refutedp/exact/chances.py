@@ -20,7 +20,7 @@ from refutedp.model.outputs import Path
 
 TAILS = (1e-4, 1e-8, 1e-16, 1e-32, 1e-64)
 """Half-lines of an output whose noise falls off faster than exponentially begin at these probabilities."""
-FAST = ("normal", "gumbel", "rayleigh")
+FAST = ("normal", "gumbel", "rayleigh", "binomial")
 """Such noise; of other noise, one half-line far out says what all do."""
 MOST_LEAVES = 12
 """Numbers of one output whose half-lines are looked at."""
@@ -246,7 +246,7 @@ def _cuts(path: OutputPath, number: DrawnNumber) -> tuple[list[float], list[floa
     ends = {end for one in draw.left for end in (one.low, one.high) if math.isfinite(end)}
     far = set()
     for sign, tail, end in ((1.0, family.sf, draw.left[-1].high), (-1.0, family.cdf, draw.left[0].low)):
-        if math.isinf(end):
+        if math.isinf(end) or family.name == "binomial":
             far |= {
                 sign * last_where(partial(_heavier, tail, sign, part), 0.0, 1e6, True)
                 for part in (TAILS if family.name in FAST else TAILS[1:2])

@@ -17,6 +17,8 @@ from refutedp.exact.linear_sums import UNIT, Atom, Function, Linear, added, expo
 from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.tracing.rng_proxy import Traced
 
+DEEPEST_FUNCTION = 20
+"""Functions of a draw one after the other: each costs a call whenever the whole is inverted."""
 WHOLE_STEPS = 8
 """Values on either side of the middle that are followed one by one where a whole number is wanted."""
 
@@ -24,7 +26,7 @@ WHOLE_STEPS = 8
 class DrawnNumber(Traced):
     """`function(linear)` on one trail; `whole` where it is a Python int."""
 
-    __slots__ = ("function", "increases", "linear", "trail", "whole")
+    __slots__ = ("depth", "function", "increases", "linear", "trail", "whole")
     __array_priority__ = 1000
 
     def __init__(
@@ -32,6 +34,8 @@ class DrawnNumber(Traced):
     ) -> None:
         self.trail, self.linear, self.whole = trail, linear, whole
         self.function, self.increases = function, increases
+        self.depth = 0
+        """How many functions were applied one after the other."""
 
     # --- Arithmetic ----------------------------------------------------------------------------------------------
 
@@ -174,7 +178,11 @@ class DrawnNumber(Traced):
                 return math.nan
 
         upwards = self.increases == increases if inner is not None else increases
-        return DrawnNumber(self.trail, self.linear, whole, composed, bool(upwards))
+        result = DrawnNumber(self.trail, self.linear, whole, composed, bool(upwards))
+        result.depth = self.depth + 1
+        if result.depth > DEEPEST_FUNCTION:
+            self._give_up("too many functions are applied to a draw")
+        return result
 
     def exp(self) -> Any:
         """As `math.exp`."""
@@ -240,7 +248,9 @@ class DrawnNumber(Traced):
 
     def as_float(self) -> DrawnNumber:
         """What `float` makes of it."""
-        return DrawnNumber(self.trail, self.linear, False, self.function, self.increases)
+        number = DrawnNumber(self.trail, self.linear, False, self.function, self.increases)
+        number.depth = self.depth
+        return number
 
     @property
     def few(self) -> bool:

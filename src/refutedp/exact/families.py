@@ -22,6 +22,10 @@ An argument is right to a few units of the last place (2e-16), which exp and erf
 result: at most 745 for a number that is not zero, or 2 × 745 where it is squared. That makes 4e-13; what the
 functions themselves add is smaller.
 """
+REACH = 36.0
+"""Uniform numbers of 53 bits reach tails of e^-36.7: lower bounds count no draw that a generator may never make."""
+NORMAL_REACH = 8.5
+"""Where normal and Rayleigh tails have that probability."""
 MOST_VALUES = 64
 """Values of a discrete draw that may be followed one by one."""
 
@@ -81,12 +85,20 @@ class DrawFamily:
         return self.high - self.low + 1 if self.whole else math.inf
 
     def mass(self, low: float, high: float) -> Enclosure:
-        """The probability of low <= X <= high.
+        """The probability of low <= X <= high; the lower bound is that of draws within reach.
 
         >>> low, high = family("laplace").mass(15.0, math.inf)
         >>> low < math.exp(-15) / 2 < high
         True
         """
+        whole, (first, last) = self._mass(low, high), self.reach
+        if low >= first and high <= last:
+            return whole
+        if low > last or high < first:
+            return Enclosure(0.0, whole.high)
+        return Enclosure(self._mass(max(low, first), min(high, last)).low, whole.high)
+
+    def _mass(self, low: float, high: float) -> Enclosure:
         if self.whole:
             low, high = (
                 math.ceil(low) - 1 if math.isfinite(low) else low,
@@ -111,6 +123,21 @@ class DrawFamily:
             most = min(most, (high - low) * self.density(nearest) * (1 + 1e-9))
         return Enclosure(max(large - small - ERROR * large, 0.0), most)
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Between which draws every generator gets."""
+        if self.name in ("normal", "rayleigh"):
+            return -NORMAL_REACH, NORMAL_REACH
+        if self.name == "gumbel":
+            return -math.log(REACH), REACH
+        if self.name in ("geometric", "two-sided geometric"):
+            far = math.floor(REACH / -math.log1p(-self.parameter)) if self.parameter < 1 else 1
+            return -far, far
+        if self.name == "binomial":
+            low, high = (_quantile(self, sign) for sign in (-1.0, 1.0))
+            return low, high
+        return (-REACH, REACH) if self.name in ("laplace", "exponential", "logistic") else (-math.inf, math.inf)
+
     @lru_cache(maxsize=1024)  # noqa: B019 - families are few, and kept
     def point(self, low: float, high: float) -> float:
         """A value inside the interval that has about half of its probability on either side."""
@@ -122,6 +149,15 @@ class DrawFamily:
             return min(max(float(math.floor(value) + 1), low), high)
         value = math.nextafter(value, math.inf)
         return value if low < value < high or low == high else (low + high) / 2
+
+
+@lru_cache(maxsize=256)
+def _quantile(family: DrawFamily, sign: float) -> float:
+    """The last whole number whose tail is within reach."""
+    least, values = math.exp(-REACH), range(int(family.low), int(family.high) + 1)
+    if sign > 0:
+        return float(max(k for k in values if family.sf(k - 1) > least))
+    return float(min(k for k in values if family.cdf(k) > least))
 
 
 def last_where(holds: Callable[[float], bool], low: float, high: float, increases: bool) -> float:

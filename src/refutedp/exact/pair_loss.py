@@ -62,6 +62,9 @@ def pair_loss(first: PathList, second: PathList, epsilon: float) -> LossOfPair |
         )
     if not ratios or (delta is None and any(_near(key, keys) for key in keys)):
         return None
+    highest = max(one.high for one in ratios)
+    if math.isinf(highest) and not any(math.isinf(one.low) for one in ratios):
+        return None  # Draws beyond reach decide.
     return LossOfPair(Enclosure(max(one.low for one in ratios), max(one.high for one in ratios)), delta)
 
 

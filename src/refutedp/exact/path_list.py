@@ -54,7 +54,15 @@ class OutputPath:
     @cached_property
     def mass(self) -> Enclosure:
         """Its probability."""
-        return probability(self.trail.draws, self.trail.relations)
+        return self._reachable(probability(self.trail.draws, self.trail.relations))
+
+    def _reachable(self, chance: Enclosure) -> Enclosure:
+        """Integrals count all draws: none, if those that are known to lead down the path are beyond reach."""
+        within = all(
+            draw.family.reach[0] <= value <= draw.family.reach[1]
+            for draw, value in zip(self.trail.draws, self.values, strict=False)
+        )
+        return chance if not self.trail.relations or within else Enclosure(0.0, chance.high)
 
     def leaf(self, path: Path) -> Any:
         """The leaf at a path: a plain value, a number that was drawn, or None where there is none."""
@@ -81,7 +89,7 @@ class OutputPath:
                 draws[place] = parts[bool(beyond == upwards)]
             else:
                 relations.append(Relation(linear, bound, beyond == upwards))
-        return probability(draws, relations)
+        return self._reachable(probability(draws, relations))
 
     def _within_one(self, number: DrawnNumber, low: float, high: float) -> Enclosure:
         place = number.linear.terms[0][0].draw

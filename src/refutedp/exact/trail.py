@@ -17,7 +17,7 @@ from refutedp.exact.linear_sums import Atom, Linear, Relation, atom_at, with_val
 
 NEAR = 2.0**-40
 """Values so near to an end, as a part of it, may lie on its other side in other floats."""
-MOST_COMPARISONS = 5_000
+MOST_COMPARISONS = 1_000
 """Comparisons on one path, of which most are decided by earlier ones."""
 HALVINGS = 4
 """Parts of sixteen, each as likely, from which other draws of a path are taken."""
