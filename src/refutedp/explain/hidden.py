@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from refutedp.explain.affine import Key, NoisySum
 from refutedp.explain.costs import cost_of_moves, cost_of_probabilities, family
+from refutedp.explain.noisy_sums import Key, NoisySum
 from refutedp.explain.observed import Observed, WatchedDraw, scale_of
 from refutedp.explain.releases import CLOSE
 from refutedp.model.claims import Claim

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from refutedp.explain.affine import Book, NoisySum, drawn, plain
+from refutedp.explain.noisy_sums import Book, NoisySum, drawn, plain
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.settings import EXPLAIN_STREAM, child, global_state, kept_globals, set_globals
 from refutedp.tracing.copier import Copier, Stage, is_internal, is_library, module_of, users_frame

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refutedp.explain.affine import form_of
+from refutedp.explain.noisy_sums import form_of
 from refutedp.explain.observed import Observed, line_at
 from refutedp.explain.source_lines import place_of, released_at
 from refutedp.model.explanation import Discrepancy

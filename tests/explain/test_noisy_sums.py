@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from refutedp.explain.affine import Book, drawn, form_of
+from refutedp.explain.noisy_sums import Book, drawn, form_of
 
 
 @pytest.fixture
