@@ -13,9 +13,9 @@ import time
 from typing import Any
 
 from refutedp import check
-from tests.battery import first_half, second_half
+from tests.battery import first_half, second_half, together
 
-HALVES = {"first half": first_half.CASES, "second half": second_half.CASES}
+HALVES = {"first half": first_half.CASES, "second half": second_half.CASES, "together": together.CASES}
 
 
 def run(half: str, number: int, which: str, seed: int) -> tuple[str, str]:

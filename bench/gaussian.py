@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from refutedp import ADD_REMOVE, ONE_DIFFERS, ZCDP, AllDiffer, ApproxDP, GaussianDP, RenyiDP, Verdict, check
+from refutedp import ONE_DIFFERS, ZCDP, AddRemove, AllDiffer, ApproxDP, GaussianDP, RenyiDP, Verdict, check
 from refutedp.mechanisms.added_noise import analytic_sigma
 from refutedp.model.claims import Claim
 
 EPSILONS, DELTAS, PARTS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0), (1e-3, 1e-5, 1e-9), (0.6, 0.8, 0.95)
 DIMENSIONS = 20
+FEWER = {"search_runs": 20_000, "confirm_runs": 100_000}
 Mechanism = Callable[..., Any]
 
 
@@ -81,7 +82,7 @@ WAYS = {
     "added": Way(added),
     "standard": Way(standard),
     "python": Way(python),
-    "counted": Way(counted, ADD_REMOVE),
+    "counted": Way(counted, AddRemove(odd=False)),
     "axes": Way(axes, ONE_DIFFERS, (DIMENSIONS,)),
     "diagonal": Way(axes, AllDiffer(1 / math.sqrt(DIMENSIONS)), (DIMENSIONS,)),
     "direction": Way(direction),
@@ -146,15 +147,22 @@ def main(ways: Sequence[str] = tuple(WAYS)) -> None:
     print(f"{rows} rows: {missed} not refuted, {short} certified below 0.9 of the real, {slow} over five seconds")
 
 
-def border(seeds: int = 20) -> None:
-    """The least noise that satisfies each claim."""
-    refuted = rows = 0
-    for name, way in WAYS.items():
+def border(seeds: int = 20, names: Sequence[str] = ("added", "direction"), step: int = 7) -> None:
+    """The least noise that satisfies some of the claims; fewer runs than by default, for there is nothing to find."""
+    for name in names:
+        refuted = rows = 0
+        way = WAYS[name]
         options = {} if way.lengths is None else {"lengths": way.lengths}
-        for claim, least in claims(name):
+        for claim, least in [*claims(name)][::step]:
             for seed in range(seeds):
                 result = check(
-                    way.make(least), claim=claim, adjacency=way.adjacency, seed=seed, progress=False, **options
+                    way.make(least),
+                    claim=claim,
+                    adjacency=way.adjacency,
+                    seed=seed,
+                    progress=False,
+                    **options,
+                    **FEWER,
                 )
                 refuted, rows = refuted + (result.verdict is Verdict.VIOLATION), rows + 1
         print(f"{name:<10}{refuted} of {rows} refuted", flush=True)

@@ -114,3 +114,29 @@ def test_a_classifier_reveals_which_classes_its_records_have():
 def test_what_cannot_be_adapted_says_why(thing, arguments, sentence):
     with pytest.raises(UsageError, match=sentence):
         from_diffprivlib(thing, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "verdict"),
+    [
+        (lambda: from_diffprivlib(tools.mean, epsilon=1.0, bounds=(0, 10), seeded=True), Verdict.VIOLATION),
+        (lambda: from_diffprivlib(tools.nanmean, epsilon=1.0, bounds=(0, 10), seeded=True), Verdict.NOT_FOUND),
+        (lambda: from_diffprivlib(models.GaussianNB(bounds=([0.0], [1.0])), seeded=True), Verdict.VIOLATION),
+        (
+            lambda: from_diffprivlib(models.StandardScaler(epsilon=1.0, bounds=([0.0], [1.0])), seeded=True),
+            Verdict.NOT_FOUND,
+        ),
+    ],
+    ids=["mean and nan", "nanmean", "classes", "scaler"],
+)
+def test_default_inputs_show_what_breaks(make, verdict):
+    found = check(make(), search_runs=100, confirm_runs=200).verdict
+    assert found is verdict or (verdict is Verdict.NOT_FOUND and found is Verdict.INCONCLUSIVE)
+
+
+def test_a_model_forgets_what_its_accountant_spent():
+    model = models.GaussianNB(epsilon=1.0, bounds=([0.0], [1.0]))
+    adapted = from_diffprivlib(model, seeded=True)
+    people = [(0.2, 0), (0.4, 1), (0.6, 0)]
+    adapted(people, size=20, rng=np.random.default_rng(0))
+    assert model.accountant is None or len(model.accountant.spent_budget) == 0

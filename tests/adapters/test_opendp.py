@@ -10,7 +10,7 @@ pytest.importorskip("opendp", reason='needs OpenDP: pip install "refutedp[opendp
 import opendp.prelude as dp
 
 from refutedp import AddRemove, AllDiffer, AnyTwo, OneDiffers, PureDP, Replace, UsageError, Verdict, check
-from refutedp.adapters.opendp import from_opendp
+from refutedp.adapters.opendp import KeyedCounts, check_stability, from_opendp
 from refutedp.model.claims import ZCDP, ApproxDP
 
 dp.enable_features("contrib")
@@ -113,3 +113,101 @@ def test_what_is_no_measurement():
         from_opendp(dp.t.make_count(*records()))
     with pytest.raises(UsageError, match="promises nothing for d_in=-1"):
         from_opendp(laplace(), d_in=-1.0)
+
+
+def test_bit_vectors_are_told_bit_by_bit():
+    dp.enable_features("contrib")
+    bits = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=2), dp.discrete_distance(), f=0.7)
+    adapted = from_opendp(bits)
+    assert isinstance(adapted.own.adjacency, AnyTwo)
+    assert {data for pair in adapted.own.pairs for data in (pair.d1, pair.d2)} == {b"\x00", b"\x01", b"\x02"}
+    assert len(adapted(b"\x01", size=1)[0]) == 8
+    assert check(adapted, **SMALL).verdict is not Verdict.VIOLATION
+    assert check(adapted, epsilon=0.2, **SMALL).verdict is Verdict.VIOLATION
+
+
+def test_counts_by_key():
+    space = (
+        dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int)),
+        dp.l01inf_distance(dp.absolute_distance(T=int)),
+    )
+    adapted = from_opendp(dp.m.make_laplace_threshold(*space, scale=1.0, threshold=20))
+    assert all(space[0].member(data) for pair in adapted.own.pairs for data in (pair.d1, pair.d2))
+    assert check(adapted, **SMALL).verdict is not Verdict.VIOLATION
+    counts = KeyedCounts((), 1, 1, 1)
+    assert counts.difference({"a": 3}, {"a": 4}) is None and counts.difference({}, {"a": 1}) is None
+    assert counts.difference({"a": 3}, {"a": 5}) is not None
+    assert counts.difference({"a": 3, "b": 1}, {"a": 4}) is not None
+
+
+def test_data_grow_until_a_threshold_lets_something_through():
+    histogram = (
+        (dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance())
+        >> dp.t.then_count_by()
+        >> dp.m.then_laplace_threshold(scale=1.0, threshold=20)
+    )
+    adapted = from_opendp(histogram)
+    assert {len(pair.d1) for pair in adapted.own.pairs} == {30}
+    assert check(adapted, claim=ApproxDP(0.3, 1e-6), **SMALL).verdict is Verdict.VIOLATION
+
+
+INTS = dp.vector_domain(dp.atom_domain(T=int, bounds=(0, 10))), dp.symmetric_distance()
+WORDS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+REALS = dp.vector_domain(dp.atom_domain(T=float, bounds=(0.1, 0.7)), size=5), dp.symmetric_distance()
+NUMBERS = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+STABLE = {
+    "sum": lambda: INTS >> dp.t.then_sum(),
+    "mean": lambda: REALS >> dp.t.then_mean(),
+    "variance": lambda: REALS >> dp.t.then_variance(),
+    "count": lambda: INTS >> dp.t.then_count(),
+    "distinct": lambda: WORDS >> dp.t.then_count_distinct(),
+    "count by": lambda: WORDS >> dp.t.then_count_by(),
+    "count by categories": lambda: WORDS >> dp.t.then_count_by_categories(categories=["a", "b"]),
+    "cast and clamp": lambda: WORDS >> dp.t.then_cast_default(TOA=int) >> dp.t.then_clamp((0, 1)) >> dp.t.then_sum(),
+    "resize": lambda: INTS >> dp.t.then_resize(size=4, constant=0),
+    "tree": lambda: (
+        (dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int))
+        >> dp.t.then_b_ary_tree(leaf_count=4, branching_factor=2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_stable_transformations(name):
+    found = check_stability(STABLE[name]())
+    assert found.holds and found.tried > 0 and str(found).startswith("No counterexample")
+
+
+@pytest.mark.parametrize(
+    ("space", "function", "stated", "words"),
+    [
+        (INTS, lambda data: float(3 * sum(data)), 10.0, "apart: the map allows"),
+        (INTS, lambda data: sum(data) / max(len(data), 1), 2.0, "apart: the map allows"),
+        (INTS, lambda data: math.nan if not data else 0.0, 1.0, "nan lies outside the output domain"),
+    ],
+)
+def test_transformations_that_are_not_stable(space, function, stated, words):
+    dp.enable_features("honest-but-curious")
+    wrong = dp.t.make_user_transformation(*space, *NUMBERS, function, lambda d_in: stated * d_in)
+    found = check_stability(wrong)
+    assert not found.holds and words in str(found)
+
+
+def test_random_transformations_are_no_matter_of_distances():
+    with pytest.raises(UsageError, match="draws its results at random"):
+        check_stability(dp.t.make_ordered_random(*INTS))
+    with pytest.raises(UsageError, match="no transformation of OpenDP"):
+        check_stability(laplace())
+
+
+def test_queries_of_a_context():
+    context = dp.Context.compositor(
+        data=[1, 2, 3],
+        privacy_unit=dp.unit_of(contributions=3),
+        privacy_loss=dp.loss_of(epsilon=3.0),
+        split_evenly_over=1,
+        domain=dp.vector_domain(dp.atom_domain(T=int)),
+    )
+    adapted = from_opendp(context.query().count().laplace())
+    assert adapted.own.claim.epsilon == pytest.approx(1.0)  # of one record, where three may change
+    assert check(adapted, **SMALL).verdict is not Verdict.VIOLATION

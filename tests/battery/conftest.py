@@ -1,1 +1,1 @@
-collect_ignore_glob = ["programs/*", "*_half.py"]
+collect_ignore_glob = ["programs/*", "*_half.py", "together.py"]

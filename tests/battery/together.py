@@ -257,3 +257,204 @@ case(
     "Six queries that all change, noise for four of them; the first sum alone costs a quarter.",
     ([0] * 6, [1] * 6),
 )
+
+
+# --- The second half ---------------------------------------------------------------------------------------------
+
+
+gradient(100, 1.2, "gradient_100_five_sixths_noise")
+
+
+def _generalised(values, epsilon, rng, size, scale):
+    """Generalised randomised response, told three times over."""
+    told = []
+    for _ in range(3):
+        lie = rng.integers(1, size)
+        keep = rng.random() < math.exp(epsilon / scale) / (math.exp(epsilon / scale) + size - 1)
+        told.append(int(np.where(keep, values[0], (values[0] + lie) % size)))
+    return told
+
+
+case(
+    "randomised_response_thrice",
+    functools.partial(_generalised, size=5, scale=2),
+    functools.partial(_generalised, size=5, scale=3),
+    {"epsilon": 1.0, "pairs": REPORT, "adjacency": REPLACE},
+    "Three reports of epsilon / 2.",
+    ([0], [1]),
+)
+
+
+def _one_in_a_hundred(values, epsilon, rng, scale):
+    """A hundred noisy numbers, of which the sixty-first one holds the secret."""
+    numbers = rng.laplace(scale=scale / epsilon, size=100)
+    numbers[60] = numbers[60] + values[0]
+    return numbers
+
+
+case(
+    "sixtieth_of_a_hundred",
+    functools.partial(_one_in_a_hundred, scale=0.5),
+    functools.partial(_one_in_a_hundred, scale=1.0),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "The noise of output[60] is half of what it needs.",
+    ([0], [1]),
+)
+
+
+def _group_sums(values, epsilon, rng, scale):
+    """Two hundred cells, fifty of which the secret raises."""
+    cells = rng.laplace(scale=scale / epsilon, size=200)
+    cells[50:100] = cells[50:100] + values[0]
+    return cells
+
+
+case(
+    "fifty_cells_of_two_hundred",
+    functools.partial(_group_sums, scale=10),
+    functools.partial(_group_sums, scale=50),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "Fifty cells move by 1, and the noise is for ten.",
+    ([0], [1]),
+)
+
+
+def _top_list(scores, epsilon, rng, length, share):
+    """The indices of the largest noisy scores, best first."""
+    noisy = [score + rng.laplace(scale=2 * share / epsilon) for score in scores]
+    return [int(place) for place in np.argsort([-value for value in noisy])[:length]]
+
+
+case(
+    "top_list",
+    functools.partial(_top_list, length=3, share=1),
+    functools.partial(_top_list, length=3, share=3),
+    {"epsilon": 1.0, "pairs": [([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])]},
+    "Three picks under noise for one.",
+    ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]),
+)
+
+
+def _synthetic(records, epsilon, rng, rows, scale):
+    """A table of synthetic records, each drawn from the noisy share of ones."""
+    noisy = sum(records) / 4 + rng.laplace(scale=scale / epsilon)
+    share = min(max(noisy, 0.1), 0.9)
+    return [{"smoker": bool(rng.random() < share), "age": int(rng.integers(20, 60))} for _ in range(rows)]
+
+
+case(
+    "synthetic_table",
+    functools.partial(_synthetic, rows=8, scale=0.02),
+    functools.partial(_synthetic, rows=8, scale=0.25),
+    {"epsilon": 1.0, "pairs": [([0, 0, 1, 1], [1, 0, 1, 1])]},
+    "The share moves by a quarter under noise for a fiftieth; every row tells a little of it.",
+    ([0, 0, 1, 1], [1, 0, 1, 1]),
+)
+
+
+def _hidden_pair(values, epsilon, rng, scale):
+    """Two numbers whose noise is shared with opposite signs, among eight."""
+    numbers = rng.laplace(scale=8 / epsilon, size=8)
+    mask = rng.normal(scale=50.0)
+    numbers[2] = numbers[2] + mask
+    numbers[6] = values[0] + rng.laplace(scale=scale / epsilon) - numbers[2]
+    return numbers
+
+
+case(
+    "sum_of_two_hidden_numbers",
+    functools.partial(_hidden_pair, scale=0.5),
+    functools.partial(_hidden_pair, scale=1.0),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "output[2] hides the number in output[6]; their sum has half the noise it needs.",
+    ([0], [1]),
+)
+
+
+def _tag_and_number(values, epsilon, rng, size, weak):
+    """A random device, and a number under the noise of that device."""
+    device = int(rng.integers(0, size))
+    scale = np.where(device == 4, weak, 1.0) / epsilon
+    return {"device": device, "load": float(values[0] + scale * rng.laplace())}
+
+
+case(
+    "weak_device",
+    functools.partial(_tag_and_number, size=9, weak=0.4),
+    functools.partial(_tag_and_number, size=9, weak=1.0),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "One device of nine has too little noise.",
+    ([0], [1]),
+)
+
+
+def _sign_pair(values, epsilon, rng, truth):
+    """Two fair coins, equal more often when the secret is 1; four others in between."""
+    coins = rng.integers(0, 2, size=30)
+    same = (values[0] == 1) ^ (rng.random() >= truth(epsilon))
+    coins[21] = np.where(same, coins[4], 1 - coins[4])
+    return coins
+
+
+case(
+    "two_coins_agree",
+    functools.partial(_sign_pair, truth=lambda epsilon: 1 / (1 + math.exp(-1.6 * epsilon))),
+    functools.partial(_sign_pair, truth=lambda epsilon: 1 / (1 + math.exp(-epsilon))),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "Each of the thirty coins is fair; two of them agree too often.",
+    ([0], [1]),
+)
+
+
+def _votes(values, epsilon, rng, size, share):
+    """One answer told as many reports, each flipped by itself."""
+    truth = 1 / (1 + math.exp(-epsilon / share))
+    return (rng.random(size) < truth) == bool(values[0])
+
+
+case(
+    "forty_reports_of_one_answer",
+    functools.partial(_votes, size=40, share=10),
+    functools.partial(_votes, size=40, share=40),
+    {"epsilon": 1.0, "pairs": [([0], [1])]},
+    "Forty reports with the noise for ten.",
+    ([0], [1]),
+)
+
+
+def _levels(counts, epsilon, rng, share):
+    """Noisy counts of a tree over eight cells, by level."""
+    out = []
+    for width in (8, 4, 2, 1):
+        starts = range(0, 8, width)
+        out.append([sum(counts[s : s + width]) + rng.laplace(scale=share / epsilon) for s in starts])
+    return out
+
+
+case(
+    "tree_by_level",
+    functools.partial(_levels, share=3),
+    functools.partial(_levels, share=4),
+    {"epsilon": 1.0, "pairs": [([3, 1, 4, 1, 5, 9, 2, 6], [4, 1, 4, 1, 5, 9, 2, 6])]},
+    "A record is in four nodes, and the noise is for three.",
+    ([3, 1, 4, 1, 5, 9, 2, 6], [4, 1, 4, 1, 5, 9, 2, 6]),
+)
+
+
+def _noisy_model(records, epsilon, rng, scale):
+    """The weights of a linear model and its intercept, all moved by one record."""
+    moved = np.array([0.5, -0.3, 0.2, 0.4, -0.6, 0.1]) * records[0]
+    return {
+        "weights": moved + rng.laplace(scale=scale / epsilon, size=6),
+        "intercept": records[0] + rng.laplace(scale=scale / epsilon),
+    }
+
+
+case(
+    "model_and_intercept",
+    functools.partial(_noisy_model, scale=2.0),
+    functools.partial(_noisy_model, scale=3.1),
+    {"epsilon": 1.0, "pairs": [([0.0], [1.0])]},
+    "All weights together move by 3.1 under noise for 2.",
+    ([0.0], [1.0]),
+)

@@ -77,7 +77,9 @@ CLAIMS = [ApproxDP(0.5, 1e-3), ApproxDP(10, 1e-5), ApproxDP(4, 1e-9), GaussianDP
 
 
 @pytest.mark.parametrize(
-    ("make", "claim"), [*((one_number, claim) for claim in CLAIMS), (along_a_direction, CLAIMS[2])], ids=str
+    ("make", "claim"),
+    [*((one_number, claim) for claim in CLAIMS), (along_a_direction, CLAIMS[2])],
+    ids=lambda one: getattr(one, "__name__", str(one)),
 )
 def test_noise_that_is_hardly_too_small_is_found_and_nearly_all_certified(make, claim):
     sigma = 0.95 * of_a_claim(claim)
@@ -94,7 +96,7 @@ def test_noise_that_suffices_is_not(seed):
     assert result.evidence.candidate.confirmation.name != "tail"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda one: getattr(one, "__name__", str(one)))
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
 @pytest.mark.parametrize("make", [one_number, along_a_direction])
 def test_noise_that_suffices_has_no_tail_that_breaks_the_claim(claim, make):
     for part, breaks in ((1.0, False), (1.01, False), (0.98, not isinstance(claim, RenyiDP))):
@@ -234,7 +236,8 @@ def test_the_number_of_processes_changes_nothing():
 def test_settings_may_forbid_it():
     for options in ({"importance": "never"}, {"stop": "fixed"}):
         result = check(one_number(0.3), claim=ApproxDP(10, 1e-9), adjacency=ONE_DIFFERS, **BUDGET, **options)
-        assert result.evidence.candidate.confirmation.name == "allocation"
+        # Arithmetic alone may refute the claim, without runs.
+        assert result.evidence is None or result.evidence.candidate.confirmation.name == "allocation"
 
 
 # What must not pass for Gaussian.

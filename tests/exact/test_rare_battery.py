@@ -1,6 +1,10 @@
 """The battery of rare leaks: found by exact probabilities, their twins not; a part of it by whole checks."""
 
+import math
+
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from refutedp import ApproxDP, PureDP, Verdict, check, load, replay
 from refutedp.exact.chances import chance, worst_breach
@@ -107,3 +111,16 @@ def test_what_is_missing_counts_against_a_violation():
     breach = worst_breach(*listed, PureDP(1.0))
     assert breach.high >= listed[1].missing > 0
     assert chance(breach.event, listed[1]).high == breach.high
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
+def test_normal_noise_of_too_small_a_scale(epsilon):
+    # The exact scale for a delta of 1e-5, by the formula of Balle and Wang; nine tenths of it break the claim.
+    def delta(scale):
+        return norm.cdf(0.5 / scale - epsilon * scale) - math.exp(epsilon) * norm.cdf(-0.5 / scale - epsilon * scale)
+
+    scale = brentq(lambda one: delta(one) - 1e-5, 0.1, 20.0)
+    for part, broken in ((0.9, True), (1.0 + 1e-6, False)):
+        enumerator = Enumerator(describe(lambda data, rng, noise=part * scale: data[0] + rng.normal(scale=noise)))
+        listed = [enumerator.paths(data, {}) for data in ([1], [2])]
+        assert (worst_breach(*listed, ApproxDP(epsilon, 1e-5)) is not None) is broken

@@ -1,15 +1,18 @@
 import random
 import subprocess
 import sys
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pytest
 
-from refutedp import MechanismError, check
+from refutedp import MechanismError, Verdict, check
 from refutedp.model.mechanism import describe
 from refutedp.model.settings import child
 from refutedp.sampling.encode import encode
-from refutedp.sampling.sampler import TURNS, noise_free_leaves, run_plain
+from refutedp.sampling.sampler import BATCHES, TURNS, noise_free_leaves, run_plain
 
 HALF = np.array([0] * 20 + [1] * 20)
 
@@ -113,9 +116,10 @@ def test_the_inputs_take_turns_in_a_batched_function():
     np.random.default_rng(0).shuffle(order)
     first, second = run_plain(describe(program), ([7], [8]), {}, order, np.random.SeedSequence(0))
     assert (first.size, second.size) == (30_000, 10_000)
-    assert [sum(size for data, size in seen if data == side) for side in (7, 8)] == [30_000, 10_000]
-    turns = [{data for data, _ in seen[i : i + 2]} for i in range(0, len(seen), 2)]
-    assert turns == [{7, 8}] * TURNS
+    asked = [sum(size for data, size in seen if data == side) for side in (7, 8)]
+    assert 30_000 <= asked[0] <= 30_000 + 500 * TURNS and 10_000 <= asked[1] <= 10_000 + 500 * TURNS
+    turns = [side for side, _ in groupby(seen, key=itemgetter(0))]
+    assert len(turns) >= TURNS
 
 
 def test_a_batched_function_is_called_for_many_runs_at_once():
@@ -128,7 +132,7 @@ def test_a_batched_function_is_called_for_many_runs_at_once():
 
 @pytest.mark.parametrize(
     ("batch", "says"),
-    [(lambda size: [0.0] * (size - 1), "returned 19 outputs"), (lambda size: 3.0, "returned a float")],
+    [(lambda size: [0.0] * (size - 1), "returned 499 outputs"), (lambda size: 3.0, "returned a float")],
 )
 def test_a_batched_function_must_return_as_many_as_asked(batch, says):
     def wrong(data, *, size, rng):
@@ -170,3 +174,17 @@ def test_the_noise_free_output_is_the_same_each_time_and_leaves_the_callers_gene
     found = {noise_free_leaves(described, [1] * 8, {"epsilon": 1.0}, runs) for _ in range(20)}
     assert len(found) == 1
     assert np.array_equal(np.random.get_state()[1], before)
+
+
+def test_a_batched_function_is_asked_for_three_sizes_in_a_whole_check():
+    asked = Counter()
+
+    def batched(queries, epsilon, *, rng, size):
+        asked[size] += 1
+        return queries[0] + rng.laplace(scale=1 / epsilon, size=size)
+
+    result = check(batched, epsilon=1.0, search_runs=4_321, confirm_runs=23_456, lengths=(1, 3))
+    assert result.verdict is not Verdict.VIOLATION
+    assert set(asked) <= set(BATCHES) and sum(asked.values()) < 6_000
+    leaky = check(lambda queries, *, rng, size: queries[0] + rng.laplace(scale=0.2, size=size), epsilon=1.0)
+    assert leaky.verdict is Verdict.VIOLATION

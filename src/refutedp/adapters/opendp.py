@@ -261,8 +261,8 @@ class _MapSpace:
     def __init__(self, measurement: Any, d_in: Any) -> None:
         self.domain = measurement.input_domain
         self.d_in = (1, 1, 1) if d_in is None else tuple(d_in)
-        kind = str(self.domain.type)
-        self.keys = _VALUES.get(kind.partition("AtomDomain<")[2].partition(">")[0], _WHOLE)
+        kind = str(self.domain).partition("AtomDomain(")[2].partition(")")[0].rpartition("T=")[2]
+        self.keys = _VALUES.get(kind, _WHOLE)
         if "L01Inf" not in str(measurement.input_metric.type):
             raise UsageError(f"the metric {measurement.input_metric} is none that from_opendp knows for maps")
 
@@ -277,11 +277,12 @@ class _MapSpace:
         first, second, third = self.keys[0], self.keys[1], self.keys[-1]
         crowd = {first: size, second: size}
         step = int(min(self.d_in[1], self.d_in[2]))
-        return [
+        made = [
             Pair(crowd, {**crowd, first: size + step}, "one count more"),
             Pair(crowd, {**crowd, third: step}, "a new key"),
             Pair({}, {first: step}, "a key in empty data"),
         ]
+        return _pairs.fitting(made, self.domain.member, f"the domain {self.domain}")
 
 
 def _claim(measurement: Any, d_in: Any) -> Claim:

@@ -24,7 +24,7 @@ from refutedp.reproduce.paper import What
 from refutedp.sampling.program.conformance import Status, conformance
 
 EXIT_CODES = "Exit codes: 0 no violation found, 1 violation, 2 bad use or a failing mechanism, 3 inconclusive."
-CHECKS_ONLY = {"stop", "goal", "on_error", "float_leaks", "importance", "time_limit"}
+CHECKS_ONLY = {"stop", "goal", "on_error", "float_leaks", "importance", "paths", "time_limit"}
 """Settings that mean nothing to a curve."""
 _COLOURS = {Status.PASSED: "green", Status.FAILED: "red", Status.NOTE: "yellow", Status.NOT_TRIED: None}
 

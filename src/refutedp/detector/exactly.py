@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refutedp.detector.result import Result, Verdict
+from refutedp.detector.verdict import outside_note
 from refutedp.hypothesis.tests.ratio import log_binomial_upper
 from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.mechanism import Mechanism
@@ -93,6 +94,7 @@ def _convicted(
         return replace(result, notes=(*result.notes, found))
     if found is None:
         return result
+    notes = [outside_note(found, None, "")] if found.pair.outside else []
     # Fresh runs that showed nothing are no evidence for this, and stay out of it.
     return replace(
         result,
@@ -101,6 +103,7 @@ def _convicted(
         evidence=None,
         examination=None,
         detectable_epsilon=math.inf,
+        notes=(*result.notes, *notes),
         vacuous="",
         make_profile=None,
     )

@@ -37,6 +37,8 @@ TRIALS, ALL_TRIALS, ANALYSIS = 0.1, 0.2, 0.15
 """The part of the time for trials as planned, for trials that take longer than that, and for sources that call."""
 ANALYSIS_CALLS = 1_000
 """About how many calls those sources make at least."""
+SILENCE = 0.5
+"""Seconds after which trials are told of."""
 ENOUGH_TIMED = 1.0
 """Seconds of runs, by the trials, that say more of their speed than the trials do: to start processes takes long."""
 SLOW, SLOW_CALL = 4.0, 1e-3
@@ -223,7 +225,13 @@ class Prepared:
         trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
         tried, trials, took = _trial(
-            trial, first, own_data=self._own_data, settings=self.settings, notes=notes, clock=self.clock
+            trial,
+            first,
+            own_data=self._own_data,
+            settings=self.settings,
+            notes=notes,
+            clock=self.clock,
+            report=self._report,
         )
         before = self._choose.calls
         fresh = self._fastest([one.pair for one in tried], first, notes)
@@ -279,6 +287,7 @@ def _trial(
     settings: Settings,
     notes: list[str],
     clock: Clock,
+    report: Callable[[Progress], None],
 ) -> tuple[list[PlainSampler], int, list[float]]:
     """Run every pair a few times: a mechanism that always fails is an error, not an output.
 
@@ -317,6 +326,8 @@ def _trial(
             tried.append(runs)
             took.append(once / 2)
             calls += 2 * (1 + more)
+            if clock.spent > SILENCE:
+                report(Progress("trials", 2 * (1 + more) * cut, 2 * (1 + more) * len(samplers)))
         return kept, tried, took
 
     asked = len(samplers)

@@ -60,6 +60,8 @@ LEAST_RUNS = 100
 LAST_EVENTS = 8
 """Events in the very last round: the fewer, the less chance has to be paid for."""
 _NEAR = 0.003  # of the best score: the shortest of such events is chosen
+_LONG, _NEAR_A_LONG_ONE = 8, 0.02
+"""A learned sum of so many parts gives way to a shorter event that scores less by this part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,8 +437,9 @@ def _tasks(arm: Arm, runs: int, seeds: np.random.SeedSequence) -> list[Task[tupl
 
 
 def _shortest_of_the_best(arms: Sequence[Arm]) -> tuple[Arm, Contender]:
-    """Among the events within three thousandths of the best one, the one that is shortest to explain."""
+    """Among the events that score nearly as much as the best one, the one that is shortest to explain."""
     ranked = [(arm, one) for arm in arms for one in arm.contenders]
-    top = max(one.score for _, one in ranked)
-    near = [both for both in ranked if both[1].score >= top - _NEAR * abs(top)]
+    best = max((one for _, one in ranked), key=lambda one: one.score)
+    less = _NEAR if complexity(best.found.event) <= _LONG else _NEAR_A_LONG_ONE
+    near = [both for both in ranked if both[1].score >= best.score - less * abs(best.score)]
     return min(near, key=lambda both: (both[0].sampler.length + complexity(both[1].found.event), -both[1].score))

@@ -11,7 +11,7 @@ from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import one_line
-from refutedp.model.records import Evidence
+from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.model.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def detectable(evidence: Evidence, claim: Claim, settings: Settings) -> float:
     return claim_test(claim).detectable(evidence.counts, settings.significance)
 
 
-def outside_note(evidence: Evidence, besides: Evidence | None, suspected: str) -> str:
+def outside_note(evidence: Evidence | ExactEvidence, besides: Evidence | None, suspected: str) -> str:
     """What there is to say about inputs beyond those that the user gave, where there is a violation; or nothing.
 
     `besides` is evidence that convicts on such inputs, too, and `suspected` names one that was not tested.

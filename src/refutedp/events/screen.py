@@ -11,6 +11,8 @@ CLEAR = 2.5
 """Standard deviations from which a leaf is taken to differ: to learn in vain costs a little time."""
 SCREENED = 15_000
 """Rows a side on which every leaf is compared."""
+LEAST_BOUND = 0.1
+"""The correlation of two numbers from which their noise is taken to have something in common."""
 CELLS, LEAST_ROWS = 4_000_000, 50
 """Numbers that are looked at to find the clearest of very many leaves, and rows at least."""
 FEW_VALUES = 12
@@ -21,15 +23,28 @@ SOME_ROWS = 1_000
 def several_may_tell(first: Outputs, second: Outputs) -> bool:
     """Whether several leaves together may tell more than the best of them.
 
-    Not if one leaf alone differs and the others are numbers, as most often when noise of its own is added to each.
+    Not if one leaf alone differs and the others are numbers with noise of their own.
     """
     if len({group.shape for outputs in (first, second) for group in outputs.groups}) > 1:
         return True
     differences = clearness(first, second, SCREENED)
     moved = [path for path, clear in differences.items() if clear > CLEAR]
-    if len(moved) > 1:
-        return True
-    return any(_is_category(path, first.groups[0]) for path in differences if path not in moved)
+    if len(moved) != 1:
+        return len(differences) > 1
+    group = first.groups[0]
+    (alone,) = moved
+    others = [path for path in differences if path != alone]
+    return any(_is_category(path, group) or _bound(alone, path, group) for path in others)
+
+
+def _bound(one: Path, other: Path, group: Group) -> bool:
+    """Whether two numbers have noise in common."""
+    columns = [Value(path).column(group) for path in (one, other)]
+    numbers = [as_floats(column[:SCREENED]) for column in columns if column is not None]
+    if len(numbers) < 2 or not all(np.isfinite(some).all() and some.any() for some in numbers):
+        return False
+    x, y = (some - some.mean() for some in numbers)
+    return bool(abs((x * y).sum()) > LEAST_BOUND * np.sqrt((x * x).sum() * (y * y).sum()))
 
 
 def clearest(first: Outputs, second: Outputs, most: int) -> list[Path]:

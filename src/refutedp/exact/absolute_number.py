@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from refutedp.exact.drawn_number import DrawnNumber, plain
+from refutedp.exact.drawn_number import DrawnNumber
+from refutedp.exact.linear_sums import plain
 from refutedp.tracing.rng_proxy import Traced
 
 

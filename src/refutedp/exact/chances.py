@@ -88,7 +88,9 @@ def worst_breach(
     `spend` is told how many paths are looked at, and says when to stop.
     """
     best: Breach | None = None
-    for event in chain(events_of(first, second), _unions(first, second, claim)):
+    for event in chain(
+        events_of(first, second, float(getattr(claim, "epsilon", 0.0))), _unions(first, second, claim)
+    ):
         if not spend(len(first.paths) + len(second.paths)):
             break
         chances = chance(event, first), chance(event, second)
@@ -115,8 +117,11 @@ def _score(one: Enclosure, other: Enclosure, claim: Claim) -> float:
     return float(margin**2 * one.low**RARER) if margin > MARGIN else 0.0
 
 
-def events_of(first: PathList, second: PathList) -> Iterator[Event]:
-    """Events that may break a claim: outputs, half-lines and intervals of numbers that are drawn."""
+def events_of(first: PathList, second: PathList, epsilon: float = 0.0) -> Iterator[Event]:
+    """Events that may break a claim: outputs, half-lines and intervals of numbers that are drawn.
+
+    Half-lines of normal noise also begin where one density is e^epsilon times the other: none shows a larger delta.
+    """
     paths = [*first.paths, *second.paths]
     errors = dict.fromkeys(path.shape.label for path in paths if path.shape.error)
     for label in errors:
@@ -130,7 +135,7 @@ def events_of(first: PathList, second: PathList) -> Iterator[Event]:
     for label, places, leaves in _fixed(paths):
         yield Exactly(label, leaves, places)
     for place in list(dict.fromkeys(place for _, place in drawn))[:MOST_LEAVES]:
-        yield from _intervals(place, first, second)
+        yield from _intervals(place, first, second, epsilon)
 
 
 def _fixed(paths: Sequence[OutputPath]) -> list[tuple[str, Any, tuple[Any, ...]]]:
@@ -165,7 +170,7 @@ def _unions(first: PathList, second: PathList, claim: Claim) -> Iterator[Event]:
             yield Among(Value(()), tuple(likelier))
 
 
-def _intervals(place: Path, first: PathList, second: PathList) -> Iterator[Event]:
+def _intervals(place: Path, first: PathList, second: PathList, epsilon: float) -> Iterator[Event]:
     """Points, half-lines and intervals of the number at one place of the output."""
     paths = [*first.paths, *second.paths]
     atoms: dict[float, None] = {}
@@ -188,6 +193,7 @@ def _intervals(place: Path, first: PathList, second: PathList) -> Iterator[Event
     for atom, around in near.items():
         yield Interval(feature, atom - around, math.nextafter(atom, math.inf) if not around else atom + around)
     cuts = {end for end in (*ends, *tails) if all(abs(end - atom) > NEAR * max(1.0, abs(atom)) for atom in atoms)}
+    cuts |= _where_normal(place, first, second, epsilon)
     for atom, around in near.items():
         cuts |= {atom - around, atom + around if around else math.nextafter(atom, math.inf)}
     for end in sorted(cuts):
@@ -199,6 +205,23 @@ def _intervals(place: Path, first: PathList, second: PathList) -> Iterator[Event
         start = low + inner[0] if inner[0] else math.nextafter(low, math.inf)
         if start < high - inner[1]:
             yield Interval(feature, start, high - inner[1])
+
+
+def _where_normal(place: Path, first: PathList, second: PathList, epsilon: float) -> set[float]:
+    """Where the density of one normal output is e^epsilon times that of the other, which differs in its mean only."""
+    means = []
+    for paths in (first, second):
+        leaves = [(path, path.leaf(place)) for path in paths.paths]
+        for path, leaf in leaves[:1]:
+            if isinstance(leaf, DrawnNumber) and leaf.function is None and len(leaf.linear.terms) == 1:
+                ((atom, times),) = leaf.linear.terms
+                if path.trail.draws[atom.draw].family.name == "normal" and atom.function is None:
+                    means.append((leaf.linear.plus, abs(times)))
+    if len(means) < 2 or means[0][0] == means[1][0] or means[0][1] != means[1][1]:
+        return set()
+    (one, scale), (other, _) = means
+    middle, step = (one + other) / 2, scale * scale * epsilon / (one - other)
+    return {middle - step, middle + step}
 
 
 def _whole(place: Path, paths: Sequence[OutputPath]) -> bool:

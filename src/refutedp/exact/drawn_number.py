@@ -13,24 +13,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from refutedp.exact.families import last_where
-from refutedp.exact.trail import Atom, CannotEnumerate, Function, Linear, Trail
+from refutedp.exact.linear_sums import UNIT, Atom, Function, Linear, added, exponential, moved, numbers_of, plain
+from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.tracing.rng_proxy import Traced
 
 WHOLE_STEPS = 8
 """Values on either side of the middle that are followed one by one where a whole number is wanted."""
-UNIT = 2.0**-52
-
-
-def plain(value: Any) -> float | int | None:
-    """A plain number, or None."""
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, np.generic) and isinstance(value, np.integer | np.floating):
-        number: float | int = value.item()
-        return number
-    return None
 
 
 class DrawnNumber(Traced):
@@ -57,14 +45,14 @@ class DrawnNumber(Traced):
             whole = self.whole and isinstance(number, int)
             if self.function is not None:
                 return self.then(lambda t: t + sign * number, True, whole)
-            return DrawnNumber(self.trail, _moved(self.linear, sign * number), whole)
+            return DrawnNumber(self.trail, moved(self.linear, sign * number), whole)
         if not isinstance(other, DrawnNumber):
             return NotImplemented
-        added = self.trail.merged(_added(self._summand(), other._summand(), sign))
+        both = self.trail.merged(added(self._summand(), other._summand(), sign))
         whole = self.whole and other.whole
-        if not added.terms:
-            return int(added.plus) if whole else added.plus
-        return DrawnNumber(self.trail, added, whole)
+        if not both.terms:
+            return int(both.plus) if whole else both.plus
+        return DrawnNumber(self.trail, both, whole)
 
     def __add__(self, other: Any) -> Any:
         return self._plus(other)
@@ -190,7 +178,7 @@ class DrawnNumber(Traced):
 
     def exp(self) -> Any:
         """As `math.exp`."""
-        return self.then(_exponential, True, False)
+        return self.then(exponential, True, False)
 
     def expm1(self) -> Any:
         """As `math.expm1`."""
@@ -311,7 +299,7 @@ class DrawnNumber(Traced):
             self._give_up("a function of a draw has no value")
         test = (lambda t: function(t) < end) if strict else (lambda t: function(t) <= end)
         bound = last_where(test, *low_high, self.increases)
-        if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in _numbers_of(linear)):
+        if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in numbers_of(linear)):
             # Between two whole numbers, none of which is near.
             bound = math.floor(bound) + 0.5
         return linear, bound, self.increases, False
@@ -403,30 +391,3 @@ class DrawnNumber(Traced):
 
     def _give_up(self, why: str) -> NoReturn:
         raise CannotEnumerate(why)
-
-
-def _numbers_of(linear: Linear) -> list[float]:
-    return [float(linear.plus), *(float(times) for _, times in linear.terms)]
-
-
-def _exponential(t: float) -> float:
-    return math.exp(t) if t < 709.7 else math.inf
-
-
-def _moved(linear: Linear, number: float) -> Linear:
-    plus = linear.plus + number
-    return Linear(linear.terms, plus, linear.slack + UNIT * abs(plus) * (linear.plus != 0))
-
-
-def _added(one: Linear, other: Linear, sign: float) -> Linear:
-    times: dict[Atom, float] = dict(one.terms)
-    for atom, factor in other.terms:
-        same = next((known for known in times if known is atom or _alike(known, atom)), atom)
-        times[same] = times.get(same, 0.0) + sign * factor
-    plus = one.plus + sign * other.plus
-    slack = one.slack + other.slack + UNIT * abs(plus) * (one.plus != 0 and other.plus != 0)
-    return Linear(tuple((atom, factor) for atom, factor in times.items() if factor != 0), plus, slack)
-
-
-def _alike(one: Atom, other: Atom) -> bool:
-    return one.draw == other.draw and one.function is other.function

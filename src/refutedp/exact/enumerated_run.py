@@ -12,8 +12,9 @@ import numpy as np
 
 from refutedp.exact import families
 from refutedp.exact.absolute_number import AbsoluteNumber
-from refutedp.exact.drawn_number import DrawnNumber, plain
+from refutedp.exact.drawn_number import DrawnNumber
 from refutedp.exact.families import DrawFamily
+from refutedp.exact.linear_sums import plain
 from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.tracing.copier import Copier, ModuleProxy, Stage, is_library
 from refutedp.tracing.distributions import Distribution

@@ -24,14 +24,14 @@ SAME = 1e-12
 """Scales and outputs that differ by such a part of them are the same."""
 
 
-class Loss(NamedTuple):
+class LossOfPair(NamedTuple):
     """Between which numbers the ε of a pair lies, and its δ at a given ε where outputs are few."""
 
     epsilon: Enclosure
     delta: Enclosure | None
 
 
-def pair_loss(first: PathList, second: PathList, epsilon: float) -> Loss | None:
+def pair_loss(first: PathList, second: PathList, epsilon: float) -> LossOfPair | None:
     """The loss of two complete lists of paths; None where it is not known to be all."""
     if not (first.complete and second.complete):
         return None
@@ -62,7 +62,7 @@ def pair_loss(first: PathList, second: PathList, epsilon: float) -> Loss | None:
         )
     if not ratios or (delta is None and any(_near(key, keys) for key in keys)):
         return None
-    return Loss(Enclosure(max(one.low for one in ratios), max(one.high for one in ratios)), delta)
+    return LossOfPair(Enclosure(max(one.low for one in ratios), max(one.high for one in ratios)), delta)
 
 
 def _larger(one: Enclosure, other: Enclosure) -> Enclosure:

@@ -22,8 +22,9 @@ from refutedp.exact.absolute_number import AbsoluteNumber
 from refutedp.exact.drawn_number import DrawnNumber
 from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, RecalledDraws
 from refutedp.exact.families import Enclosure
+from refutedp.exact.linear_sums import Relation
 from refutedp.exact.relations import probability, solution
-from refutedp.exact.trail import CannotEnumerate, Relation, Trail
+from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.model.errors import UnsupportedOutputError
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import NUMERIC, Path, Shape

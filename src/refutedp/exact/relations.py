@@ -16,7 +16,8 @@ import numpy as np
 
 from refutedp.exact.columns_of_families import Floats, densities, masses
 from refutedp.exact.families import ALL, Enclosure, last_where
-from refutedp.exact.trail import Atom, CannotEnumerate, Relation, RemainingDraw, Span
+from refutedp.exact.linear_sums import Atom, Relation
+from refutedp.exact.trail import CannotEnumerate, RemainingDraw, Span
 
 DEEPEST = 3
 """Draws that hang on each other below a root."""
@@ -228,7 +229,7 @@ class Forest:
                 wanted = end
                 end = last_where(partial(_reaches, atom, wanted), *left.ends, atom.increases)
                 upwards = upwards == atom.increases
-            left = left.cut(end, 0.0)[upwards == one.above]
+            left = left.cut(end, 0.0)[bool(upwards == one.above)]
         return left
 
     def _pieces(self, number: int, parent: int | None, draw: RemainingDraw) -> list[tuple[float, float, float]]:

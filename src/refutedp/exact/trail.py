@@ -7,18 +7,18 @@ do not decide, the run takes one side, and the other side is left for another ru
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
 from refutedp.exact.families import ALL, MOST_VALUES, NONE, DrawFamily, Enclosure, difference, last_where
+from refutedp.exact.linear_sums import Atom, Linear, Relation, atom_at, with_value
 
-Function: TypeAlias = Callable[[float], float]
 NEAR = 2.0**-40
 """Values so near to an end, as a part of it, may lie on its other side in other floats."""
+MOST_COMPARISONS = 5_000
+"""Comparisons on one path, of which most are decided by earlier ones."""
 HALVINGS = 4
 """Parts of sixteen, each as likely, from which other draws of a path are taken."""
 MOST_STEPS = 400
@@ -111,41 +111,6 @@ class RemainingDraw:
         return self.family.point(best.low, best.high)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Atom:
-    """A monotone function of one draw; the draw itself where `function` is None."""
-
-    draw: int
-    function: Function | None = None
-    increases: bool = True
-
-    def at(self, value: float) -> float:
-        """Its value where the draw has this one."""
-        return value if self.function is None else self.function(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A sum of atoms times numbers, plus a number; right to `slack`."""
-
-    terms: tuple[tuple[Atom, float], ...]
-    plus: float = 0.0
-    slack: float = 0.0
-
-    def at(self, values: list[float]) -> float:
-        """Its value for these draws."""
-        return sum(times * atom.at(values[atom.draw]) for atom, times in self.terms) + self.plus
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """What a comparison of several draws says: the sum is at most `end`, or it is larger."""
-
-    sum: Linear
-    end: float
-    above: bool
-
-
 @dataclass(slots=True)
 class Trail:
     """What is known on the path so far."""
@@ -157,6 +122,7 @@ class Trail:
     pending: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
     """Sides that were left, each with a bound on its probability."""
     steps: int = 0
+    comparisons: int = 0
     weight: float = 1.0
     """About how likely the path is so far; relations are taken to halve it."""
     merges: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -205,6 +171,9 @@ class Trail:
 
     def at_most(self, linear: Linear, end: float, strict: bool = False) -> bool:
         """Whether the sum is at most `end`, or below it: on this path it is, or it is not."""
+        self.comparisons += 1
+        if self.comparisons > MOST_COMPARISONS:
+            raise CannotEnumerate(f"a path makes more than {MOST_COMPARISONS} comparisons")
         low, high = self.range(linear)
         if high < end:
             return True
@@ -216,7 +185,7 @@ class Trail:
         whole = [number for number in sorted(draws) if self.draws[number].family.whole]
         if whole:
             fewest = min(whole, key=lambda number: self.draws[number].ends[1] - self.draws[number].ends[0])
-            return self.at_most(_with_value(linear, fewest, self.value_of(fewest)), end, strict)
+            return self.at_most(with_value(linear, fewest, self.value_of(fewest)), end, strict)
         if len(draws) < len(linear.terms):
             raise CannotEnumerate("a comparison mixes functions of one draw")
         first = self._decide((0.5, 0.5)) == 0
@@ -256,9 +225,9 @@ class Trail:
         elif atom.function is not None:
             low, high = draw.ends
             least = value
-            if math.isnan(_at(atom, low)) or math.isnan(_at(atom, high)):
+            if math.isnan(atom_at(atom, low)) or math.isnan(atom_at(atom, high)):
                 raise CannotEnumerate("a function of a draw has no value")
-            test = (lambda x: _at(atom, x) <= least) if upwards else (lambda x: _at(atom, x) < least)
+            test = (lambda x: atom_at(atom, x) <= least) if upwards else (lambda x: atom_at(atom, x) < least)
             value, slack = last_where(test, low, high, atom.increases), 0.0
             upwards = upwards == atom.increases
         below, beyond = draw.cut(value, slack)
@@ -306,7 +275,7 @@ class Trail:
         """Between which numbers the sum lies."""
         low = high = linear.plus
         for atom, times in linear.terms:
-            ends = [_at(atom, end) for end in self.draws[atom.draw].ends]
+            ends = [atom_at(atom, end) for end in self.draws[atom.draw].ends]
             ends = sorted(times * end for end in ends)
             if any(map(math.isnan, ends)):
                 raise CannotEnumerate("a function of a draw has no value")
@@ -331,21 +300,6 @@ class Trail:
         self.weight *= weights[chosen] / total
         self.taken.append(chosen)
         return chosen
-
-
-def _with_value(linear: Linear, number: int, value: float) -> Linear:
-    """The sum where one draw has this value."""
-    kept = tuple((atom, times) for atom, times in linear.terms if atom.draw != number)
-    fixed = sum(times * _at(atom, value) for atom, times in linear.terms if atom.draw == number)
-    plus = linear.plus + fixed
-    return Linear(kept, plus, linear.slack + 2.0**-52 * abs(plus))
-
-
-def _at(atom: Atom, x: float) -> float:
-    try:
-        return atom.at(x)
-    except OverflowError:
-        return math.inf if atom.increases == (x > 0) else -math.inf
 
 
 def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:

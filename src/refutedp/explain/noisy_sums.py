@@ -17,7 +17,7 @@ Key: TypeAlias = tuple[Any, ...]
 """Which draw: its call site, how many draws there were at that site before, and the index in its array."""
 
 
-class DrawTerm(NamedTuple):
+class DrawInSum(NamedTuple):
     """A draw in a sum, and what it is multiplied by."""
 
     key: Key
@@ -29,7 +29,7 @@ class NoisySum:
 
     __slots__ = ("base", "book", "compared", "decided", "line", "superseded", "terms")
 
-    def __init__(self, book: Book, base: Any, terms: tuple[DrawTerm, ...]) -> None:
+    def __init__(self, book: Book, base: Any, terms: tuple[DrawInSum, ...]) -> None:
         self.book = book
         self.base = base
         self.terms = terms
@@ -54,18 +54,18 @@ class NoisySum:
         if more is None:
             return NoisySum(self.book, self.base + sign * _exact(other), self.terms)
         more.superseded = True
-        added = tuple(DrawTerm(term.key, sign * term.factor) for term in more.terms)
+        added = tuple(DrawInSum(term.key, sign * term.factor) for term in more.terms)
         return NoisySum(self.book, self.base + sign * more.base, self.terms + added)
 
     def times(self, factor: Any) -> NoisySum:
         """Multiplied by an exact value."""
         self.superseded = True
-        return NoisySum(self.book, self.base * factor, tuple(DrawTerm(t.key, t.factor * factor) for t in self.terms))
+        return NoisySum(self.book, self.base * factor, tuple(DrawInSum(t.key, t.factor * factor) for t in self.terms))
 
     def at(self, index: Any) -> NoisySum:
         """A part of it, if it is an array."""
         self.superseded = True
-        terms = tuple(DrawTerm((*t.key, _hashable(index)), _part(t.factor, self.base, index)) for t in self.terms)
+        terms = tuple(DrawInSum((*t.key, _hashable(index)), _part(t.factor, self.base, index)) for t in self.terms)
         return NoisySum(self.book, np.asarray(self.base)[index], terms)
 
     def against(self, other: Any) -> None:
@@ -119,9 +119,9 @@ def drawn(book: Book, key: Key, value: Any, location: Any = 0.0) -> Any:
     """
     if isinstance(value, np.ndarray) and value.dtype.kind in "if":
         base = np.broadcast_to(np.asarray(location, dtype=float), value.shape)
-        return _of(value, NoisySum(book, base, (DrawTerm(key, np.ones(value.shape)),)))
+        return _of(value, NoisySum(book, base, (DrawInSum(key, np.ones(value.shape)),)))
     if isinstance(value, (float, int, np.floating, np.integer)) and not isinstance(value, bool):
-        return _of(value, NoisySum(book, float(location) + 0.0, (DrawTerm(key, 1.0),)))
+        return _of(value, NoisySum(book, float(location) + 0.0, (DrawInSum(key, 1.0),)))
     return value
 
 

@@ -15,7 +15,7 @@ MOST_PARTINGS, NEAR = 40, 600
 """Places where two runs part that are looked at, and steps within which they meet again."""
 
 
-class WatchedParting(NamedTuple):
+class Fork(NamedTuple):
     """Where two runs on the same draws part."""
 
     code: CodeType
@@ -31,10 +31,10 @@ def parted_at(runs: Sequence[Side], far: Sequence[Side], structures: bool) -> tu
     Partings after which both do the same again, and draw alike, as where records are counted, do not matter unless
     the structures of the outputs differ.
     """
-    found: list[dict[tuple[CodeType, int], WatchedParting]] = []
+    found: list[dict[tuple[CodeType, int], Fork]] = []
     for one, other in (*runs, *far):
-        partings: dict[tuple[CodeType, int], WatchedParting] = {}
-        choices: list[WatchedParting] = []
+        partings: dict[tuple[CodeType, int], Fork] = {}
+        choices: list[Fork] = []
         for parting in _partings(one, other):
             if _chooses(parting):
                 choices.append(parting)
@@ -55,12 +55,12 @@ def parted_at(runs: Sequence[Side], far: Sequence[Side], structures: bool) -> tu
     return None
 
 
-def _chooses(parting: WatchedParting) -> bool:
+def _chooses(parting: Fork) -> bool:
     name = _name(Step(parting.code, parting.instruction))
     return name.startswith(("POP_JUMP", "JUMP_IF", "FOR_ITER"))
 
 
-def _partings(one: Observed, other: Observed) -> Iterator[WatchedParting]:
+def _partings(one: Observed, other: Observed) -> Iterator[Fork]:
     """All places where the runs part without a drawn number being compared there, meeting again in between."""
     i = j = 0
     first, second = one.steps, other.steps
@@ -75,7 +75,7 @@ def _partings(one: Observed, other: Observed) -> Iterator[WatchedParting]:
         decider = _last_choice(first, second, i, j, meeting)
         if decider is not None and not _looks_at_noise(one, decider, i):
             ways = first[i] if i < len(first) else None, second[j] if j < len(second) else None
-            yield WatchedParting(decider.code, decider.instruction, meeting is None or drawn[0] != drawn[1], ways)
+            yield Fork(decider.code, decider.instruction, meeting is None or drawn[0] != drawn[1], ways)
         if meeting is None:
             return
         i, j = meeting

@@ -11,7 +11,7 @@ import functools
 import itertools
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -72,6 +72,7 @@ def mine(function: Any) -> Mined:
     Mined(numbers=(100,), words=('x',), dates=())
     """
     found: dict[tuple[type, Any], None] = {}
+    within: set[int] = set()
 
     def keep(value: Any) -> None:
         if isinstance(value, np.generic):
@@ -83,11 +84,17 @@ def mine(function: Any) -> Mined:
                 keep(constant)
         elif isinstance(value, list | tuple | set | frozenset | range) and len(value) <= MOST:
             # Sets have an order of their own in every process.
-            for item in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
-                keep(item)
+            keep_all(value, sorted(value, key=repr) if isinstance(value, set | frozenset) else value)
         elif isinstance(value, Mapping) and len(value) <= MOST:
-            for item in itertools.chain.from_iterable(value.items()):
+            keep_all(value, itertools.chain.from_iterable(value.items()))
+
+    def keep_all(container: Any, items: Iterable[Any]) -> None:
+        # A container may contain itself.
+        if id(container) not in within:
+            within.add(id(container))
+            for item in items:
                 keep(item)
+            within.remove(id(container))
 
     for part in reached(function):
         keep(part)

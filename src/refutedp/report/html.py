@@ -20,7 +20,7 @@ from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, ExactEvidence, Pair
 from refutedp.report import facts, figures
-from refutedp.report.exact_words import basis, exact_bound, probability_text, ratio_words
+from refutedp.report.exact_words import basis, exact_bound, loss_lines, probability_text, ratio_words
 from refutedp.report.python_code import snippet
 from refutedp.report.text import (
     aligned,
@@ -73,6 +73,7 @@ def report_html(result: Result) -> str:
         ],
         evidence=result.evidence,
         exact=result.exact,
+        loss=" ".join(line.strip() for line in loss_lines(result.loss)),
         exact_parts=None if result.exact is None else _exactly_told(result.exact),
         **({} if result.evidence is None else _told(result, result.evidence)),
     )

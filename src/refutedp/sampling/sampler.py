@@ -9,7 +9,7 @@ import copy
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 TURNS = 8
 """How often the inputs take turns in one chunk of a batched function."""
+BATCHES, FEW = (1, 500, 10_000), 16
+"""Sizes that a batched function is asked for, and how many runs are not asked for one by one any more."""
 LEAST_BATCH = 1000
 """Runs of a stretch in which both have their turn."""
 
@@ -282,20 +284,39 @@ def run_plain(
         parts: list[list[Outputs]] = [[] for _ in inputs]
         for stretch in np.array_split(order, min(TURNS, len(order) // LEAST_BATCH + 1)):
             for side in dict.fromkeys(stretch.tolist()):
-                size = int(np.count_nonzero(stretch == side))
-                batch = call(side, size)
-                if on_error == "raise" and isinstance(batch, list):
-                    # A batch may hold errors as outputs; who wants to see errors sees the first.
-                    for raised in (output for output in batch if isinstance(output, Raised)):
-                        what = f"{raised.error} (data={one_line(inputs[side])})"
-                        raise MechanismError(f"{mechanism.name}() reported {what}")
-                parts[side].append(_encode_batch(mechanism, batch, size))
+                for wanted, size in _requests(mechanism, int(np.count_nonzero(stretch == side))):
+                    batch = call(side, size)
+                    if on_error == "raise" and isinstance(batch, list):
+                        # A batch may hold errors as outputs; who wants to see errors sees the first.
+                        for raised in (output for output in batch if isinstance(output, Raised)):
+                            what = f"{raised.error} (data={one_line(inputs[side])})"
+                            raise MechanismError(f"{mechanism.name}() reported {what}")
+                    parts[side].append(_encode_batch(mechanism, batch, size, wanted))
     return [merge(outputs) for outputs in parts]
 
 
-def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:
+def _requests(mechanism: Mechanism, runs: int) -> Iterator[tuple[int, int]]:
+    """How many runs are wanted of each batch, and its size: one of three, for jitted code is compiled for each.
+
+    What is asked for beyond what is wanted is never looked at. A program is asked for what is wanted.
+    """
+    if mechanism.open:
+        yield runs, runs
+        return
+    one, some, many = BATCHES
+    for size in (many, some):
+        for _ in range(runs // size):
+            yield size, size
+        runs %= size
+    if runs >= FEW:
+        yield runs, some
+    else:
+        yield from [(one, one)] * runs
+
+
+def _encode_batch(mechanism: Mechanism, batch: Any, size: int, wanted: int) -> Outputs:
     if isinstance(batch, Raised):
-        return encode([batch] * size)
+        return encode([batch] * wanted)
     try:
         length = len(batch)
     except TypeError:
@@ -308,7 +329,7 @@ def _encode_batch(mechanism: Mechanism, batch: Any, size: int) -> Outputs:
             f"{mechanism.name}(size={size}) returned {length} outputs; it must return exactly {size}"
         )
     # Of an array, one output a row, columns are kept whole instead of making n Python objects.
-    return encode_array(batch) if isinstance(batch, np.ndarray) else encode(list(batch))
+    return encode_array(batch[:wanted]) if isinstance(batch, np.ndarray) else encode(list(batch)[:wanted])
 
 
 def noise_free_leaves(

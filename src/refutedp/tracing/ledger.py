@@ -8,6 +8,8 @@ where to look, never evidence.
 
 from __future__ import annotations
 
+import decimal
+import fractions
 import math
 import re
 import time
@@ -213,6 +215,11 @@ def _structure(value: Any, numbers: list[float]) -> Structure:
     if isinstance(value, str) and any(letter.isdigit() for letter in value):
         found = [float(number) for number in _NUMBER.findall(value)]
         return "str", [_structure(number, numbers) for number in found], _NUMBER.sub("#", value)
+    if isinstance(value, decimal.Decimal | fractions.Fraction):
+        return _structure(float(value), numbers)
+    if isinstance(value, set | frozenset):
+        # Their order is another one in every process.
+        return type(value).__name__, sorted(map(repr, value))
     if isinstance(value, Mapping):
         # Two mappings with equal items are equal, in whatever order these came in.
         items = sorted(((repr(key), item) for key, item in value.items()), key=lambda one: one[0])

@@ -103,10 +103,10 @@ class Watchdog:
                 self._undo.append(lambda: signal.signal(_SIGNAL, before or signal.SIG_DFL))
                 self._by_signal = True
         self._undo.append(_bound_memory(self.bounds.processes))
-        for name in ("stdout", "stderr"):
-            stream = _Bounded(getattr(sys, name), self)
-            setattr(sys, name, stream)
-            self._undo.append(lambda name=name, stream=stream: stream.leave(name))  # type: ignore[misc]
+        # Progress goes to the error stream, which tasks for other processes may refer to.
+        stream = _Bounded(sys.stdout, self)
+        sys.stdout = stream
+        self._undo.append(stream.leave)
         if self.bounds.die is not None:
             path = Path(self.bounds.die) / str(os.getpid())
             path.write_text(self.bounds.doing + "\n")
@@ -247,10 +247,10 @@ class _Bounded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def leave(self, name: str) -> None:
+    def leave(self) -> None:
         """Put the stream back, unless another was put there since."""
-        if getattr(sys, name) is self:
-            setattr(sys, name, self._stream)
+        if sys.stdout is self:
+            sys.stdout = self._stream
 
 
 def _raise_in(thread: int) -> None:

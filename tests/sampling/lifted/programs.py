@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import stats
 
 NAMES = ("a", "b", "c", "d")
 DRAWS = (
@@ -156,6 +157,12 @@ CHOICES = (
     "[flip(x % 2, 0.5, rng) for x in data][0]",
     "[x if rng.random() > 0.5 else x + {0} for x in data][1]",
     "sum(x for x in ({0}, {1}) if x > {2})",
+    "len(f'{{float({0}):.1f}}')",
+    "f'{{{0} > {1}}} {{int({2})}}'.count('1')",
+    "round(int({0}) * 7, -1)",
+    "laplace.rvs(scale=2.0, random_state=rng)",
+    "laplace.rvs({0}, 0.5, random_state=rng)",
+    "bernoulli.rvs(0.5, random_state=rng)",
 )
 """What a lift may join, in expressions."""
 BRANCHES = (
@@ -167,6 +174,10 @@ BRANCHES = (
     ("if {0}:", "    kept[1] += 1", "else:", "    kept[1] = {4}", "    kept[2] = {2}"),
     ("if {0}: kept[int(rng.integers(3))] += 1",),
     ("kept[int(abs({2})) % 3] = {4}",),
+    ("out.append(f'{{float({2}):8.2f}} {{int({4})}}')",),
+    ("out.append('%s' % ({2} > {4}) + str(int({2})))",),
+    ("out.append(repr({2}))",),
+    ("name = 'high' if {0} else 'low'", "out.append(name + '!')"),
     ("kept[int(rng.integers(0, 3))] += 1.0",),
     ("if {0}: out.append(flip(1, 0.5, rng))", "else: out.append(0)"),
     ("if {0}:", "    kept = [1, 2, 3]", "else:", "    kept[0] = not kept[0]"),
@@ -361,6 +372,6 @@ def compiled(source: str) -> Any:
     """The program, with its source where `inspect` finds it, as that of a notebook's cell is found."""
     filename = f"<program {hash(source)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    scope: dict[str, Any] = {"np": np, "math": math}
+    scope: dict[str, Any] = {"np": np, "math": math, "laplace": stats.laplace, "bernoulli": stats.bernoulli}
     exec(compile(source, filename, "exec"), scope)
     return scope["program"]

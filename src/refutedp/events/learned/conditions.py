@@ -215,7 +215,7 @@ def _row_sums(table: Bits) -> Hits:
 def packed(table: Bits) -> Words:
     """Conditions, one a row, 64 runs a number."""
     padded = np.pad(table, ((0, 0), (0, -table.shape[1] % 64)))
-    return np.packbits(padded, axis=1).view(np.uint64)
+    return np.ascontiguousarray(np.packbits(padded, axis=1)).view(np.uint64)
 
 
 def held(words: Words) -> Hits:

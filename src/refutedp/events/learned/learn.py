@@ -10,7 +10,7 @@ import numpy as np
 from refutedp.events.features.sums import WeightedSum
 from refutedp.events.learned.conditions import Floats, Hits, encoded
 from refutedp.events.learned.conjunctions import conjunctions, odd
-from refutedp.events.learned.models import SHORT, count_of, counted, mean_difference, weighed, weighted_sum
+from refutedp.events.learned.models import SHORT, count_of, counted, mean_differences, weighed, weighted_sum
 from refutedp.events.learned.split import halves
 from refutedp.events.predicates import Event, Feature, Interval
 from refutedp.events.ranking import OPTIMISTIC, Scored, search_given
@@ -24,6 +24,8 @@ MOST_COUNTS = 2
 MOST_JUDGED = 4
 """Features that are judged, of which at most so many are counts."""
 MOST_CONJUNCTIONS = 3
+NEARLY = 0.9
+"""The part of the best promise from which a sum of few terms is judged, too."""
 BINS = 400
 """Thresholds at which the promise of a score is looked at."""
 CELLS = 6_000_000
@@ -79,13 +81,14 @@ class _Lesson:
         top = float(self.scorer.optimistic_score(x, y, OPTIMISTIC).max(initial=-np.inf))
         self.least = top * MORE if top > 0 else 0.0
 
-    def features(self) -> Sequence[Feature]:
+    def features(self) -> list[Feature]:
         """Counts and weighted sums that promise more than single coordinates."""
         conditions = self.conditions
         found: list[tuple[float, WeightedSum]] = []
         if len(conditions.factors) > 1:
             counts = [(self._promise(*self._count(places)), places) for places in counted(conditions)]
-            counts = sorted(counts, key=lambda one: -one[0])[:MOST_COUNTS]
+            counts.sort(key=lambda one: -one[0])
+            counts = [*counts[:MOST_COUNTS], *[one for one in counts if len(one[1]) <= SHORT][:1]]
             found += [(value, count_of(conditions, places)) for value, places in counts]
             chosen, weights = weighed(conditions)
             if len(chosen) > 1:
@@ -93,11 +96,14 @@ class _Lesson:
                 largest = np.argsort(-np.abs(weights), kind="stable")[:SHORT]
                 found += self._weighed([chosen[place] for place in largest], weights[largest])
             found += [(np.inf, count_of(conditions, places)) for places in odd(conditions)]
-        line = mean_difference(self.first, self.second)
-        if line is not None:
+        for line in mean_differences(self.first, self.second):
             found.append((self._promise(_column(line, self.first), _column(line, self.second)), line))
         good = sorted((one for one in found if one[0] > self.least), key=lambda one: -one[0])
-        return list(dict.fromkeys(feature for _, feature in good))[:MOST_JUDGED]
+        most = good[: MOST_JUDGED - 1]
+        # What a person can follow comes along if it promises nearly as much.
+        short = [one for one in good if len(one[1].terms) <= SHORT and one[0] >= NEARLY * good[0][0]]
+        judged: list[Feature] = [feature for _, feature in [*most, *short[:1]]]
+        return list(dict.fromkeys(judged))
 
     def conjunctions(self) -> list[Event]:
         """Conditions that together promise more than single coordinates."""

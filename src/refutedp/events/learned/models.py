@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.events.features.basic import NUMBERS, Value, leaf_at
+from refutedp.events.features.basic import NUMBERS, Value, as_floats, leaf_at
 from refutedp.events.features.leaks import Difference
 from refutedp.events.features.sums import Factor, Term, WeightedSum
 from refutedp.events.learned.conditions import Conditions, Floats, held, packed
-from refutedp.model.outputs import Outputs
+from refutedp.events.screen import LEAST_BOUND
+from refutedp.model.outputs import Group, Outputs
 
 MOST_WEIGHED = 40
 """Conditions that a logistic regression looks at, those that differ most: its time grows with their square."""
@@ -25,6 +27,8 @@ DIGITS = 2
 """Weights are rounded to so many digits of the largest."""
 LEAST_WEIGHT = 0.05
 """Weights smaller than this part of the largest are left out: chance makes such, and nobody reads them."""
+LEAST_TOLD = 1e-3
+"""A number that tells less than this part of what the clearest one tells is left out of a direction."""
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
 """How many conditions are counted together."""
 SHORT = 5
@@ -105,39 +109,51 @@ def count_of(conditions: Conditions, chosen: Sequence[int]) -> WeightedSum:
     return WeightedSum(tuple(Term(1.0, (conditions.factors[place],)) for place in chosen))
 
 
-def mean_difference(first: Outputs, second: Outputs) -> WeightedSum | None:
-    """The direction in which the numbers of all outputs differ most for their spread, best for Gaussian noise.
+def mean_differences(first: Outputs, second: Outputs) -> list[WeightedSum]:
+    """Directions in which the numbers of all outputs differ most for their spread, best for Gaussian noise.
 
-    Runs with the same noise on both sides tell it nearly without error.
+    The first as if the noise of each number were its own; where it is not, another one for the noise as it is: noise
+    that two numbers share cancels. Runs with the same noise on both sides tell the difference nearly without error.
     """
     group = max(first.groups, key=lambda one: one.size)
     other = next((one for one in second.groups if one.shape == group.shape), None)
     if other is None:
-        return None
-    found: list[tuple[float, float, Factor]] = []
+        return []
+    found: list[tuple[Factor, Floats, Floats]] = []
     for path in group.shape.paths:
-        a, b = leaf_at(path, group, *NUMBERS), leaf_at(path, other, *NUMBERS)
-        if a is None or b is None:
-            continue
-        means, variances = zip(
-            *(_moments(column, side.weights) for column, side in ((a, group), (b, other))), strict=True
-        )
-        variance = sum(variances) / 2
-        if variance > 0 and np.isfinite(variance):
-            weight = (means[0] - means[1]) / variance
-            found.append((weight, abs(weight) * np.sqrt(variance), Factor(Value(path))))
-    largest = max((abs(weight) for weight, _, _ in found), default=0.0)
-    if not largest > 0:
-        return None
-    found.sort(key=lambda one: -one[1])
-    terms = [Term(short, (factor,)) for weight, _, factor in found if (short := float(f"{weight / largest:.3g}"))]
-    terms = [term for term in terms if abs(term.weight) > 1e-3]
-    return WeightedSum(tuple(terms)) if len(terms) > 1 else None
+        x, y = leaf_at(path, group, *NUMBERS), leaf_at(path, other, *NUMBERS)
+        if x is not None and y is not None:
+            found.append((Factor(Value(path)), _finite(x, group), _finite(y, other)))
+    means = np.array([x.mean() - y.mean() for _, x, y in found])
+    variances = np.array([(x.var() + y.var()) / 2 for _, x, y in found])
+    kept = np.flatnonzero(np.isfinite(means) & np.isfinite(variances) & (variances > 0))
+    if len(kept) < 2 or not means[kept].any():
+        return []
+    factors, deviations = [found[place][0] for place in kept], np.sqrt(variances[kept])
+    apart = means[kept] / deviations
+    made = [_direction(factors, apart / deviations, deviations)]
+    if len(kept) <= MOST_WEIGHED:
+        rows = [found[place][1:] for place in kept]
+        bound = np.zeros((len(kept), len(kept)))
+        for side in (0, 1):
+            table = np.array([one[side] - one[side].mean() for one in rows]) / deviations[:, None]
+            bound += np.einsum("in,jn->ij", table, table) / table.shape[1] / 2
+        if np.abs(np.triu(bound, 1)).max() > LEAST_BOUND:
+            weights = np.linalg.solve(bound + RIDGE * np.eye(len(kept)), apart)
+            made.append(_direction(factors, weights / deviations, deviations))
+    return [one for one in made if len(one.terms) > 1]
 
 
-def _moments(column: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
-    numbers = np.asarray(column, dtype=np.float64)
-    if weights is None:
-        return float(numbers.mean()), float(numbers.var())
-    mean = float(np.average(numbers, weights=weights))
-    return mean, float(np.average((numbers - mean) ** 2, weights=weights))
+def _direction(factors: Sequence[Factor], weights: Floats, deviations: Floats) -> WeightedSum:
+    """The sum with these weights, the most telling one set to 1; what adds next to nothing is left out."""
+    telling = np.abs(weights) * deviations
+    order = np.argsort(-telling, kind="stable")
+    largest = weights[order[0]]
+    kept = [place for place in order.tolist() if telling[place] >= LEAST_TOLD * telling[order[0]]]
+    return WeightedSum(tuple(Term(float(f"{weights[place] / largest:.3g}"), (factors[place],)) for place in kept))
+
+
+def _finite(column: NDArray[Any], group: Group) -> Floats:
+    """Numbers, a run each; none where some are not finite."""
+    numbers = as_floats(column if group.weights is None else np.repeat(column, group.weights))
+    return numbers if np.isfinite(numbers).all() else np.full(1, np.nan)

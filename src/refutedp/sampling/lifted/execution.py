@@ -169,6 +169,18 @@ class Deferred(NamedTuple):
     """Which runs of the chunk they are; None: all of them."""
 
 
+class Choice(NamedTuple):
+    """A condition by which values were chosen instead of splitting, and the runs (None: all) that came to it."""
+
+    condition: Any
+    came: Any
+
+    def took(self, side: bool) -> Array:
+        """Which of the runs that are alive took a side, by number."""
+        held = self.condition.values() == side
+        return np.flatnonzero(held if self.came is None else held & self.came.values())
+
+
 class Run:
     """The state of one execution; `n` runs are alive at `epoch`."""
 
@@ -179,10 +191,8 @@ class Run:
         self.record = start.record
         self.defer = defer
         self.draws: list[Draw] = []
-        self.choices: list[Any] = []
-        """Conditions on which values were chosen instead of splitting: each side of each has to be proven.
-
-        One that only some runs came to is 1 or 0 for them, and -1 for the others."""
+        self.choices: list[Choice] = []
+        """Where values were chosen instead of splitting: each side of each has to be proven."""
         self.side: Array | None = None
         """While a branch is being joined: the runs that are on the side which is being evaluated for all."""
         self.closed = False

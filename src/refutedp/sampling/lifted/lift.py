@@ -357,10 +357,10 @@ class Lift:
         known = self._proven.get(path)
         needed = {} if known is not None and not raised else {0: None, run.n // 2: None, run.n - 1: None}
         fresh: set[tuple[int, bool]] = set()
-        for number, condition in enumerate(run.choices):
+        for number, choice in enumerate(run.choices):
             for side in (True, False):
                 if known is None or (number, side) not in known:
-                    found = np.flatnonzero(condition.values() == side)
+                    found = choice.took(side)
                     if len(found):
                         fresh.add((number, side))
                         needed[int(found[0])] = None

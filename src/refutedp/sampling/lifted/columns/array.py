@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.column import STANDARD, Column, dense, stack_nested, wrap
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.execution import Choice, Run
 
 
 class Memory:
@@ -291,7 +291,8 @@ class ArrayColumn(Column, NDArrayOperatorsMixin):
         if mask.shape != self.shape:
             self.run.refuse("it assigns to elements under a drawn mask of another shape")
         somewhere = np.asarray(mask.values().reshape(self.run.n, -1).any(axis=1))
-        self.run.choices.append(Scalar(self.run, somewhere, "b", True))
+        side = None if self.run.side is None else Scalar(self.run, self.run.side, "b", False)
+        self.run.choices.append(Choice(Scalar(self.run, somewhere, "b", True), side))
         self._replace(np.where(mask, value, self))
 
     def _write(self, parts: tuple[Any, ...], value: Any) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns import arithmetic
 from refutedp.sampling.lifted.columns.column import Column
+from refutedp.sampling.lifted.columns.drawn_text import lifted_format, lifted_repr, lifted_str
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.columns.text import lifted_format, lifted_repr, lifted_str
 from refutedp.sampling.lifted.execution import Run
 
 _COMPENSATED: bool = sys.version_info >= (3, 12)

@@ -24,7 +24,7 @@ from collections import Counter
 from typing import Any
 
 from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
-from refutedp.sampling.lifted.columns.text import format_text, formatted, join_text, percent
+from refutedp.sampling.lifted.columns.drawn_text import format_text, formatted, join_text, percent
 from refutedp.sampling.lifted.rewrite import quick
 from refutedp.sampling.lifted.rewrite.chosen import UNSET
 from refutedp.sampling.lifted.rewrite.expressions import Expressions, helper_of, may_be_drawn

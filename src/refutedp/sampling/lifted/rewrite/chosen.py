@@ -8,7 +8,7 @@ import numpy as np
 
 from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.scalar import Scalar
-from refutedp.sampling.lifted.execution import Run
+from refutedp.sampling.lifted.execution import Choice, Run
 
 UNSET: Final = type("Unset", (), {})()
 """What stands for a variable that has no value."""
@@ -29,10 +29,8 @@ def truth(value: Any) -> Array | None:
 
 def chose(run: Run, held: Array) -> None:
     """Note a condition on which values were chosen: each side has to be proven."""
-    if run.side is None:
-        run.choices.append(Scalar(run, held, "b", False))
-    else:
-        run.choices.append(Scalar(run, np.where(run.side, held, np.int8(-1)), "i", False))
+    side = None if run.side is None else Scalar(run, run.side, "b", False)
+    run.choices.append(Choice(Scalar(run, held, "b", False), side))
 
 
 def join(run: Run, held: Array, then: Any, otherwise: Any) -> Any:

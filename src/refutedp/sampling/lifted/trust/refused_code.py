@@ -19,6 +19,7 @@ import re
 import sys
 import threading
 import types
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -288,6 +289,8 @@ def _freeze(value: Any, name: str, depth: int, above: frozenset[int]) -> Any:
         raise CannotLift(f"it draws from a generator of its own, in '{name}'")
     if isinstance(value, Iterator):
         raise CannotLift(f"it keeps an iterator between calls, in '{name}'")
+    if isinstance(value, weakref.ref):
+        return id(value())
     if depth == 0 or id(value) in above or isinstance(value, _STATELESS):
         return id(value)
     inside = above | {id(value)}

@@ -11,6 +11,8 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.lifted.columns.scalar import Scalar
 from refutedp.sampling.lifted.execution import Run
 
+_FEW = 64
+"""Drawn text that has so few values is formatted value by value."""
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
 
@@ -77,7 +79,11 @@ def formatted(*parts: Any) -> Any:
         spec.run.refuse("it formats by a drawn format")
     if any(type(part) is str and "\0" in part for part in parts):
         _refuse_zeros(next(value.run for value in held if type(value) is Scalar))
-    return text_of(text, held) if len(held) > 1 else text_of(lambda one: text(one), held)
+    drawn = [value for value in held if type(value) is Scalar]
+    if len(drawn) > 1:
+        return text_of(text, held)
+    place = next(number for number, value in enumerate(held) if type(value) is Scalar)
+    return text_of(lambda one: text(*held[:place], one, *held[place + 1 :]), drawn)
 
 
 def _piece(value: Any, conversion: str | None, spec: str) -> str:
