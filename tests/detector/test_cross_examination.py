@@ -36,7 +36,7 @@ def checked(function, claim=LAPLACE, seed=0):
 def limit_that_may_be_none(queries, rng):
     noise, limit = rng.laplace(), 6.0
     noisy = queries[0] + noise + 1000 * (queries[0] - 1) * max(noise - 5.0, 0.0)
-    if rng.laplace() > 40:
+    if rng.random() < 0:  # never
         limit = None
     if limit is not None:
         noisy = min(noisy, limit)

@@ -11,7 +11,8 @@ import copy
 import heapq
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -123,6 +124,14 @@ class PathList:
         return sum(bool(path.trail.relations) for path in self.paths)
 
 
+@contextmanager
+def _unshown_warnings() -> Iterator[None]:
+    """Shows no warnings; filters and NumPy's settings stay, for a mechanism may take a warning as an error."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda *_, **__: None
+        yield
+
+
 class Enumerator:
     """Enumerates the paths of one mechanism on any input.
 
@@ -149,8 +158,7 @@ class Enumerator:
         waiting: list[tuple[float, int, tuple[int, ...]]] = [(-1.0, 0, ())]
         known: list[OutputPath] = []
         missing, why, order, taken = 0.0, "", 0, 0
-        with np.errstate(all="ignore"), warnings.catch_warnings(), kept_globals():
-            warnings.simplefilter("ignore")
+        with _unshown_warnings(), kept_globals():
             while waiting:
                 if len(known) >= most or taken >= steps:
                     why = f"there are more than {len(known)} paths"
@@ -192,8 +200,7 @@ class Enumerator:
         """Whether the function does what a path says on other draws that lead down it, too."""
         if path.trail.relations:
             return True  # Such draws are known one at a time only.
-        with np.errstate(all="ignore"), warnings.catch_warnings(), kept_globals():
-            warnings.simplefilter("ignore")
+        with _unshown_warnings(), kept_globals():
             chosen = [draw.random_point(rng) for draw in path.trail.draws]
             return self._repeated(path, chosen, data, arguments) is not None
 
