@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -146,3 +147,20 @@ def test_a_long_chain_of_functions_is_given_up():
         return steps
 
     assert Enumerator(describe(collatz)).paths([3], {}, steps=2_000).missing > 0
+
+
+def test_the_exact_epsilon_of_a_pair_is_told_and_never_of_wrong_paths():
+    def answer(queries, epsilon, rng):
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+    def types(queries, epsilon, rng):
+        coin = rng.integers(4)
+        return int(queries[0] > 1) ^ int(isinstance(coin, np.integer) and coin == 0)
+
+    told = check(answer, epsilon=0.7, **BUDGET)
+    assert told.verdict is not Verdict.VIOLATION
+    assert told.loss.epsilon[0] <= 0.7 <= told.loss.epsilon[1] < 0.7 + 1e-9
+    assert "on this pair the real ε is 0.7, up to rounding: nothing larger exists" in str(told)
+    told = check(types, epsilon=2.0, **BUDGET)
+    assert told.verdict is not Verdict.VIOLATION
+    assert told.loss is None

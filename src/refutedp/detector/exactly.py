@@ -42,8 +42,10 @@ CALLS = 1_000
 """Plain calls a side that must not contradict the enumerated probabilities."""
 REPEATED, TIMES = 40, 4
 """Paths of either input that the function repeats on more draws before they convict, and how often."""
+FEW_CALLS = 200
+"""The same, where paths say what the ε of a pair is and convict nobody."""
 COMMON = 0.01
-"""An event that is not rarer than this, nor its complement, is compared with plain calls."""
+"""An event that is not rarer than this is compared with plain calls."""
 LEVEL = math.log(1e-6)
 """log of the probability with which right probabilities are called wrong."""
 CONTRADICTED = (
@@ -67,11 +69,11 @@ def look_exactly(result: Result, mechanism: Mechanism, pairs: Sequence[Pair], cl
     known = _KnownPaths(Enumerator(mechanism), settings)
     if result.verdict is not Verdict.VIOLATION:
         result = _convicted(result, mechanism, pairs, claim, known)
-    result = replace(result, loss=_loss(result, claim, known))
+    result = replace(result, loss=_loss(result, mechanism, claim, known))
     return replace(result, effort=replace(result.effort, other_runs=result.effort.other_runs + known.calls))
 
 
-def _loss(result: Result, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
+def _loss(result: Result, mechanism: Mechanism, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
     """The exact ε of the pair that the result is about, unless what fresh runs certify contradicts it."""
     from refutedp.exact.pair_loss import pair_loss
 
@@ -84,6 +86,8 @@ def _loss(result: Result, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
         return None
     loss = pair_loss(first, second, float(getattr(claim, "epsilon", 0.0)))
     if loss is None or told.epsilon_lower_bound > loss.epsilon.high:
+        return None
+    if result.exact is None and not known.agreed(mechanism, told.pair, (first, second)):
         return None
     return ExactLoss(told.pair, loss.epsilon, loss.delta, (len(first.paths), len(second.paths)))
 
@@ -171,6 +175,12 @@ class _KnownPaths:
         """Whether the function does what the paths say on more draws that lead down them."""
         return _repeated(self._enumerator, pair, sides, self._settings)
 
+    def agreed(self, mechanism: Mechanism, pair: Pair, sides: tuple[PathList, PathList]) -> bool:
+        """Whether the function agrees with paths that convict nobody."""
+        few = replace(self._settings, confirm_runs=min(self._settings.confirm_runs, 50 * FEW_CALLS))
+        self.calls_besides += 2 * _calls(few)
+        return self.repeated(pair, sides) and _plain_calls(mechanism, pair, sides, None, few)
+
     def allow(self, steps: int) -> None:
         """Allow at least so much more work."""
         self._steps = max(self._steps, steps)
@@ -222,16 +232,17 @@ def _plain_calls(
         calls = _calls(settings)
         outputs = run_plain(mechanism, (data,), pair.arguments, np.zeros(calls, dtype=np.int64), seeds)[0]
         compared = [(one, chance(one, paths)) for one in events_of(paths, paths)]
-        compared = [(one, bounds) for one, bounds in compared if bounds.high >= COMMON and bounds.low <= 1 - COMMON]
-        compared.append((event, chance(event, paths)))
-        level = LEVEL - math.log(2 * 2 * len(compared))
+        compared = [(one, bounds) for one, bounds in compared if bounds.high >= COMMON]
+        if event is not None:
+            compared.append((event, chance(event, paths)))
+        level = LEVEL - math.log(2 * 2 * max(len(compared), 1))
         for one, bounds in compared:
             hits = count_hits(one, outputs)
             upper = float(log_binomial_upper(hits, calls, min(bounds.high, 1.0)))
             lower = float(log_binomial_upper(calls - hits, calls, min(1 - bounds.low, 1.0)))
             if min(upper, lower) <= level:
                 return False
-        if not _witnesses_agree(event, paths):
+        if event is not None and not _witnesses_agree(event, paths):
             return False
     return True
 
