@@ -44,6 +44,15 @@ def test_a_result_of_format_1_is_replayed_by_its_strategy(name):
     assert again.verdict.value == ("not found" if name == "not-found" else "violation")
 
 
+@pytest.mark.parametrize("name", ["allocation", "not-found"])
+def test_a_result_of_format_2_loads_and_is_replayed(name):
+    result = load(FOLDER / f"version-2-{name}.json")
+    assert result.evidence.candidate.confirmation.name == CONFIRMATIONS[name]
+    assert result.exact is None
+    assert loads(dumps(result)) == result
+    assert replay(FOLDER / f"version-2-{name}.json").verdict is result.verdict
+
+
 def test_every_format_has_a_golden_file():
     formats = {int(path.name.split("-")[1]) for path in FOLDER.glob("version-*.json")}
     assert formats >= set(range(1, FORMAT)), "before a format changes, files of the old one are saved here"

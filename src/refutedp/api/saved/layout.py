@@ -1,4 +1,4 @@
-"""The layout of a saved file, format 2: plain records that msgspec reads, checks and writes.
+"""The layout of a saved file, format 3: plain records that msgspec reads, checks and writes.
 
 A field has the name that it has in the record of the model; `name=` is what the file calls it.
 """
@@ -14,7 +14,7 @@ from refutedp.model.explanation import Explanation
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair, PathWitness
 
-FORMAT = 2
+FORMAT = 3
 """Raised when a file written by this version could be misread by an older one."""
 
 

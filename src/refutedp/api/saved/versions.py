@@ -1,7 +1,8 @@
 """Files of earlier formats, read as if they had been written today.
 
 Format 1 said by three flags how a candidate was confirmed, and had other names for two settings and for the estimates
-of importance sampling. Its names are recognised by how they begin.
+of importance sampling. Its names are recognised by how they begin. Format 2 had no exact evidence, no explanation and
+no plan, which are absent there.
 """
 
 from __future__ import annotations
