@@ -195,7 +195,7 @@ class Watchdog:
                     # Unless this is done again in time the process ends, whoever holds the interpreter.
                     faulthandler.dump_traceback_later(self.seconds + GRACE, exit=True, file=self._last_words)
                 told = 0
-            elif time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES:
+            elif told and (time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES):
                 continue
             elif self._by_signal:
                 told, last_told = told + 1, time.monotonic()
