@@ -116,7 +116,8 @@ def careful(queries, epsilon, rng):
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"), [({"time_limit": 4.0}, "Fitted to time_limit=4"), ({}, "Every run is a call, so a minute")]
+    ("limit", "told"),
+    [({"time_limit": 4.0}, "Fitted to time_limit=4"), ({}, "Runs are made call by call, so")],
 )
 def test_a_correct_mechanism_is_fitted_to_the_limit_or_to_a_minute(monkeypatch, limit, told):
     monkeypatch.setattr(budget, "USUAL_LIMIT", 4.0)

@@ -8,9 +8,15 @@ from scipy.stats import binom
 
 from bench.anytime import BLATANT, CORRECT, SMALL, runs_of
 from refutedp import Verdict, check
+from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.sprint import MOST_TRIES, SHARE, for_a_try
 from refutedp.inputs import given
+from refutedp.model.adjacency import ALL_DIFFER
+from refutedp.model.claims import PureDP
+from refutedp.model.mechanism import describe
 from refutedp.model.settings import Settings
+from refutedp.sampling.lifted import LiftedSampler
+from refutedp.sampling.sampler import PlainSampler
 
 
 def test_blatant_bugs_take_hundreds_of_calls():
@@ -60,3 +66,26 @@ def test_a_conviction_on_inputs_beyond_the_users_says_so(monkeypatch):
     result = check(BLATANT[0], epsilon=0.5, pairs=[([1], [2])], lift=False, progress=False)
     assert result.verdict is Verdict.VIOLATION and result.effort.runs < 1_000
     assert "Only inputs beyond those you gave show it: nan. If they cannot occur, use odd=False." in result.notes
+
+
+def first_above(queries, epsilon, rng):
+    threshold = 1.5 + rng.laplace(scale=2 / epsilon)
+    return [place for place, query in enumerate(queries) if query + rng.laplace(scale=4 / epsilon) >= threshold][:1]
+
+
+def all_above_and_a_query(queries, epsilon, rng):
+    return queries[0], [place for place, query in enumerate(queries) if query + rng.laplace(scale=1 / epsilon) >= 1.5]
+
+
+def test_lifted_runs_of_which_most_take_paths_of_their_own_count_as_calls():
+    pairs = [([1] * 10, [2] * 10), ([1], [2])]
+    request = Request(describe(all_above_and_a_query), PureDP(0.5), ALL_DIFFER, None, pairs)
+    prepared = Prepared(request, Settings(), lambda _: None)
+    assert prepared.costs_calls
+    assert [type(sampler) for sampler in prepared.samplers] == [PlainSampler, LiftedSampler]
+    assert prepared.notes == ["Run one call at a time on 1 of 2 pairs: most runs take paths of their own there."]
+    wrong = check(all_above_and_a_query, epsilon=0.5, pairs=pairs, seed=1, progress=False)
+    assert wrong.verdict is Verdict.VIOLATION and wrong.effort.runs < 5_000
+    budget = {"search_runs": 300, "confirm_runs": 1_000}
+    right = check(first_above, epsilon=0.5, pairs=pairs, seed=1, progress=False, **budget)
+    assert right.verdict is not Verdict.VIOLATION

@@ -1,6 +1,7 @@
 """Same seed, same counts: on one core, two, a Dask cluster, and after a worker was killed in mid-run."""
 
 import importlib
+import math
 import os
 import signal
 import socket
@@ -19,6 +20,8 @@ from refutedp.sampling.pool.clusters import call_packed, packed
 from refutedp.sampling.pool.tasks import Pool, Task, engine_running
 
 SMALL = {"epsilon": 1.0, "lengths": (3,), "search_runs": 4000, "confirm_runs": 20_000, "lift": False}
+SMALL["time_limit"] = math.inf
+"""A busy machine would not get through all of it in the default minute, and would say so with a plan."""
 
 
 def scalar(queries, epsilon, rng):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 
@@ -171,7 +172,7 @@ def test_errors_say_what_was_run_on_what(sampler):
         (noisy, True, LiftedSampler),
         (noisy, False, PlainSampler),
         (noisy_batch, True, BatchedSampler),
-        (lambda data, rng: str(data[0] + rng.laplace()), True, PlainSampler),
+        (lambda data, rng: json.dumps(data[0] + rng.laplace()), True, PlainSampler),
     ],
 )
 def test_the_fastest_that_is_proven_is_chosen(function, lift, kind):

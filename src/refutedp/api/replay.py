@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from refutedp.api.check import agreed_claim, reporting
+from refutedp.api.check import agreed_claim, bounded, reporting
 from refutedp.api.load import load_mechanism
 from refutedp.api.saved.to_json import event_from_builtins, load
 from refutedp.detector.confirm import confirm
@@ -147,8 +147,9 @@ def _reference(result: Result) -> str:
 
 
 def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: str, settings: Settings) -> Result:
-    _try_out(mechanism, candidate.pair, settings)
-    with reporting(settings.progress) as report, engine_running(settings.engine, settings.scheduler):
+    running = engine_running(settings.engine, settings.scheduler)
+    with reporting(settings.progress) as report, running, bounded(settings, mechanism):
+        _try_out(mechanism, candidate.pair, settings)
         try:
             return _once(mechanism, candidate, claim, adjacency, settings, report)
         except Contradicted as trouble:
@@ -162,7 +163,8 @@ def _exactly_again(
     mechanism: Mechanism, pair: Pair, event: Event, claim: Claim, adjacency: str, settings: Settings
 ) -> Result:
     """Enumerate the paths of both inputs anew: a violation, or none by this event."""
-    exact, calls = prove_again(mechanism, pair, event, claim, settings)
+    with bounded(settings, mechanism):
+        exact, calls = prove_again(mechanism, pair, event, claim, settings)
     return Result(
         verdict=Verdict.NOT_FOUND if exact is None else Verdict.VIOLATION,
         mechanism=mechanism.name,

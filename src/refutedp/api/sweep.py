@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from refutedp.api.check import reporting
+from refutedp.api.check import bounded, reporting
 from refutedp.detector.confirm import count_fresh
 from refutedp.detector.confirmations import judge
 from refutedp.detector.cross_examine import Contradicted, cross_examine
@@ -60,7 +60,8 @@ def sweep(
     # A curve says nothing of rounding, so it is not looked for.
     searched = replace(chosen, float_leaks="ignore") if chosen.float_leaks == "report" else chosen
     request = Request(described, PureDP(claims[0]), adjacency, args, pairs, inputs)
-    with reporting(chosen.progress) as report, engine_running(chosen.engine, chosen.scheduler):
+    running = engine_running(chosen.engine, chosen.scheduler)
+    with reporting(chosen.progress) as report, running, bounded(chosen, described):
         distrust: tuple[str, ...] = ()
         try:
             curves = _curves(request, claims, tests, searched, report)

@@ -157,7 +157,7 @@ def fitted_note(settings: Settings, plan: Settings, epsilon: float, seconds: flo
     runs = f"search_runs={plan.search_runs:,} instead of {settings.search_runs:,}, "
     runs += f"confirm_runs={plan.confirm_runs:,} instead of {settings.confirm_runs:,}. "
     if settings.time_limit is None:
-        told = f"Every run is a call, so a minute was planned for, at {_speed(seconds)}: {runs}"
+        told = f"Runs are made call by call, so a minute was planned for, at {_speed(seconds)}: {runs}"
         told += "For the whole budget, say time_limit=inf (--time-limit inf). "
     else:
         told = f"Fitted to time_limit={settings.time_limit:g} at {_speed(seconds)}: {runs}"

@@ -43,6 +43,8 @@ ENOUGH_TIMED = 1.0
 """Seconds of runs, by the trials, that say more of their speed than the trials do: to start processes takes long."""
 SLOW, SLOW_CALL = 4.0, 1e-3
 """A pair waits if its calls take so many times what those of the quicker pairs do, and at least so many seconds."""
+LIFTED_PART = 0.05
+"""What a lifted run is thought to take of a call, until it is measured."""
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)
 """Calls for evolution: one for so many search runs, and at least so many; fewer where every run is a call."""
 CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
@@ -115,8 +117,8 @@ class Prepared:
 
     @property
     def costs_calls(self) -> bool:
-        """Whether every run of every pair is a call of the mechanism."""
-        return all(sampler.costs_calls for sampler in self.samplers)
+        """Whether the runs of some pair are calls of the mechanism, which then take nearly all of the time."""
+        return any(sampler.costs_calls for sampler in self.samplers)
 
     @property
     def seconds_per_call(self) -> float:
@@ -131,7 +133,11 @@ class Prepared:
 
     def seconds_of(self, number: int) -> float:
         """What a run on the pair of this number takes."""
-        return max(self._seconds[number] * self._slowness, 1e-9)
+        return max(self._seconds[number] * self._part(number) * self._slowness, 1e-9)
+
+    def _part(self, number: int) -> float:
+        """The part of a call that a run takes: less where others are calls and this one is lifted."""
+        return LIFTED_PART if self.costs_calls and not self.samplers[number].costs_calls else 1.0
 
     @property
     def _slowness(self) -> float:
@@ -145,7 +151,8 @@ class Prepared:
 
     def core_seconds(self, cores: int) -> float:
         """What a call takes on one core."""
-        return self.seconds_per_call * (cores if self._is_measured else 1)
+        racing = [self._part(number) for number, waits in enumerate(self._waits) if not waits]
+        return self.seconds_per_call * sum(racing) / len(racing) * (cores if self._is_measured else 1)
 
     def set_speed(self, seconds: float) -> None:
         """What a run takes on average, where that is not a call."""
@@ -235,7 +242,12 @@ class Prepared:
         )
         before = self._choose.calls
         fresh = self._fastest([one.pair for one in tried], first, notes)
+        alone = [sampler.costs_calls for sampler in fresh]
+        fresh = [one.by_plain_calls() if calls else one for one, calls in zip(fresh, alone, strict=True)]
         self.samplers += fresh
+        if any(alone) and not all(alone):
+            some = f"{sum(alone)} of {len(alone)} pairs"
+            notes.append(f"Run one call at a time on {some}: most runs take paths of their own there.")
         self._rank_by_speed(took)
         self.notes += [note for note in notes if note not in self.notes]
         # What lifts are called later is counted where they run.

@@ -102,7 +102,7 @@ class Sprint:
         clock = self._prepared.clock
         fresh: Sequence[Sampler] = self._prepared.samplers
         while fresh:
-            new = [Arm(len(arms) + place, sampler) for place, sampler in enumerate(fresh)]
+            new = [Arm(len(arms) + place, sampler.by_plain_calls()) for place, sampler in enumerate(fresh)]
             ordinary = [arm for arm in new if not arm.sampler.pair.outside]
             running = new if not arms and not ordinary else ordinary
             arms |= {arm.number: arm for arm in new}

@@ -20,7 +20,6 @@ from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Counts, Event, Evidence, Pair
 from refutedp.model.settings import EXPLAIN_STREAM, child
-from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
 
 LIFTED, CALLED = (4_000, 60_000), (150, 600)
@@ -98,7 +97,7 @@ class Trials:
         try:
             sampler, _ = samplers.of(pair, proof)
             self.calls += samplers.calls
-            calls = sampler.costs_calls or (isinstance(sampler, LiftedSampler) and sampler.scattered)
+            calls = sampler.costs_calls
             runs = CALLED if calls else LIFTED
             self.lifted = not calls
             if calls:

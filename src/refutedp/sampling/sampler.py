@@ -60,13 +60,16 @@ class Sampler(ABC):
 
     chunk: ClassVar[int]
     """Runs a side in one chunk: fixed, for the chunks decide the seeds, and with them the result."""
-    costs_calls: ClassVar[bool]
-    """Whether every run is a call, so that a few runs less are worth something."""
     shares_noise: ClassVar[bool] = False
     """Whether the runs of `paired` have the same noise on either side."""
 
     mechanism: Mechanism
     pair: Pair
+
+    @property
+    @abstractmethod
+    def costs_calls(self) -> bool:
+        """Whether every run is a call, so that a few runs less are worth something."""
 
     @abstractmethod
     def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
@@ -162,7 +165,11 @@ class PlainSampler(Sampler):
     on_error: OnError = "output"
 
     chunk = 5_000
-    costs_calls = True
+
+    @property
+    def costs_calls(self) -> bool:
+        """It is."""
+        return True
 
     def run(self, n1: int, n2: int, seeds: np.random.SeedSequence) -> Runs:
         """n1 calls on d1 and n2 on d2."""
@@ -181,7 +188,11 @@ class BatchedSampler(PlainSampler):
     """One call of the author's batched function for many runs, the two inputs in turns."""
 
     chunk = 100_000
-    costs_calls = False
+
+    @property
+    def costs_calls(self) -> bool:
+        """A call makes many."""
+        return False
 
 
 def as_written(mechanism: Mechanism, pair: Pair, on_error: OnError = "output") -> PlainSampler:

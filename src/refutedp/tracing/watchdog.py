@@ -16,8 +16,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -84,7 +84,8 @@ class Watchdog:
         """How many there were so far."""
         self._since: float | None = None
         self._much_longer = AT_LEAST
-        self._why = ""
+        self.why = ""
+        """Why it interrupted the latest call that it did."""
         self._strikes = 0
         self._printed = self._shown = 0
         self._lock = threading.Lock()
@@ -92,6 +93,7 @@ class Watchdog:
         self._thread = 0
         self._undo: list[Callable[[], object]] = []
         self._last_words: TextIO | None = None
+        self._call = _Call(self)
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
@@ -111,7 +113,7 @@ class Watchdog:
             path = Path(self.bounds.die) / str(os.getpid())
             path.write_text(self.bounds.doing + "\n")
             self._last_words = path.open("a")
-        self._before = getattr(_OPEN, "watchdog", None)
+        self._before = _OPEN.watchdog
         _OPEN.watchdog = self
         self._watch = threading.Thread(target=self._wait, daemon=True)
         self._watch.start()
@@ -129,23 +131,9 @@ class Watchdog:
         for undo in reversed(self._undo):
             undo()
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
+    def call(self) -> AbstractContextManager[None]:
         """A call that is watched, unless it is part of one that is."""
-        if self._since is not None:
-            yield
-            return
-        self.begin()
-        try:
-            yield
-        except DidNotReturn as error:
-            why = str(error) or self._why
-            self.end(quietly=True)
-            raise DidNotReturn(why) from None
-        except BaseException:
-            self.end(quietly=True)
-            raise
-        self.end()
+        return _NOTHING if self._since is not None else self._call
 
     def begin(self) -> None:
         """A call begins."""
@@ -169,7 +157,7 @@ class Watchdog:
             self._strikes = 0
             _take_what_is_pending()
             if not quietly:
-                raise DidNotReturn(self._why)
+                raise DidNotReturn(self.why)
 
     def beyond(self, output: Any) -> None:
         """Raise `DidNotReturn` for an output that is too large to be looked at run by run."""
@@ -186,9 +174,9 @@ class Watchdog:
         self._printed += letters
         self._shown += letters
         if self._printed > MOST_PRINTED:
-            self._why = f"printed more than {MOST_PRINTED:,} letters in one call"
+            self.why = f"printed more than {MOST_PRINTED:,} letters in one call"
             self._strikes += 1
-            raise DidNotReturn(self._why)
+            raise DidNotReturn(self.why)
         return self._shown <= MOST_PRINTED
 
     def _overdue(self) -> bool:
@@ -207,7 +195,7 @@ class Watchdog:
                     # Unless this is done again in time the process ends, whoever holds the interpreter.
                     faulthandler.dump_traceback_later(self.seconds + GRACE, exit=True, file=self._last_words)
                 told = 0
-            elif time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES:
+            elif told and (time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES):
                 continue
             elif self._by_signal:
                 told, last_told = told + 1, time.monotonic()
@@ -222,7 +210,7 @@ class Watchdog:
     def _strike(self) -> None:
         self._strikes += 1
         since = self._since or 0.0
-        self._why = f"did not return within {min(self.seconds, round(time.monotonic() - since, 1)):g} seconds"
+        self.why = f"did not return within {min(self.seconds, round(time.monotonic() - since, 1)):g} seconds"
 
     def _interrupted(self, _: int, frame: FrameType | None) -> None:
         if not self._overdue():
@@ -231,7 +219,44 @@ class Watchdog:
         if self._strikes == 2:
             self._traced_before = sys.gettrace()
             _raise_line_by_line(self._thread, frame)
-        raise DidNotReturn(self._why)
+        raise DidNotReturn(self.why)
+
+
+class _Call:
+    """From the beginning of a call to its end; there are thousands in a check, so it is no generator."""
+
+    __slots__ = ("_watchdog",)
+
+    def __init__(self, watchdog: Watchdog) -> None:
+        self._watchdog = watchdog
+
+    def __enter__(self) -> None:
+        self._watchdog.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._watchdog.end(quietly=kind is not None)
+        if isinstance(error, DidNotReturn) and not error.args:
+            # Raised by the interpreter, which does not say why.
+            raise DidNotReturn(self._watchdog.why) from None
+
+
+class _Nothing:
+    """A call that is not watched, or is part of one that is."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pass
+
+
+_NOTHING = _Nothing()
 
 
 class _Bounded:
@@ -309,20 +334,21 @@ def _free_memory() -> int:
     return max(free, 0)
 
 
-_OPEN = threading.local()
+class _Open(threading.local):
+    """The innermost watchdog of each thread."""
+
+    watchdog: Watchdog | None = None
+
+
+_OPEN = _Open()
 
 
 def open_watchdog() -> Watchdog | None:
     """The one that watches this thread, if one does."""
-    return getattr(_OPEN, "watchdog", None)
+    return _OPEN.watchdog
 
 
-@contextmanager
-def one_call() -> Iterator[None]:
+def one_call() -> AbstractContextManager[None]:
     """A call that is watched, if one watches this thread."""
-    watchdog = open_watchdog()
-    if watchdog is None:
-        yield
-    else:
-        with watchdog.call():
-            yield
+    watchdog = _OPEN.watchdog
+    return _NOTHING if watchdog is None else watchdog.call()

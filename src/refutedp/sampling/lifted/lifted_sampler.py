@@ -40,7 +40,6 @@ class LiftedSampler(Sampler):
     """
 
     chunk = 100_000
-    costs_calls = False
     shares_noise = True
 
     def __init__(
@@ -75,6 +74,14 @@ class LiftedSampler(Sampler):
     def scattered(self) -> bool:
         """Whether most runs take paths of their own, so that they are made one call at a time."""
         return any(lift.scattered for lift in self.lifts)
+
+    @property
+    def costs_calls(self) -> bool:
+        """Where most runs take paths of their own, or a lift is refused at last."""
+        try:
+            return self.scattered
+        except CannotLift:
+            return True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lifts": None}
