@@ -311,33 +311,39 @@ def _trial(
     def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[PlainSampler], list[Runs], list[float]]:
         nonlocal calls, cut
         kept, tried, took, more = [], [], [], TRIAL_RUNS - 1
-        began, allowed = clock.spent, TRIALS * clock.limit / max(len(samplers), 1)
+        spent, allowed = 0.0, TRIALS * clock.limit / max(len(samplers), 1)
+
+        def timed(sampler: PlainSampler, runs: int, seeds: np.random.SeedSequence) -> tuple[Runs, float]:
+            nonlocal calls, spent
+            start = time.perf_counter()
+            made = sampler.run(runs, runs, seeds)
+            seconds = time.perf_counter() - start
+            calls, spent = calls + 2 * runs, spent + seconds
+            return made, seconds / runs
 
         def late() -> bool:
-            return clock.spent - began > ALL_TRIALS * clock.limit
+            return spent > ALL_TRIALS * clock.limit
 
         for number, sampler in clock.cut("pairs", enumerate(samplers), late):
             cut = number + 1
             seeds = child(settings.seed, TRIAL_STREAM, first + number)
-            start = time.perf_counter()
             try:
-                runs = sampler.run(1, 1, seeds)
+                runs, once = timed(sampler, 1, seeds)
+                if once > allowed / TRIAL_RUNS:
+                    # A first call may load a library, and a machine may be busy with something else for a moment.
+                    once = min(once, timed(sampler, 1, seeds)[1])
             except BeyondBoundsError as error:
                 if not sampler.pair.outside:
                     raise
                 notes.append(f"A pair beyond your inputs was left out: {error}.")
                 continue
-            once = time.perf_counter() - start
             fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 1
             more = clock.choose("trial runs", more, partial(max, fitting, 0))
             if more:
-                start = time.perf_counter()
-                runs = sampler.run(more, more, seeds)
-                once = (time.perf_counter() - start) / more
+                runs, once = timed(sampler, more, seeds)
             kept.append(sampler)
             tried.append(runs)
             took.append(once / 2)
-            calls += 2 * (1 + more)
             if clock.spent > SILENCE:
                 report(Progress("trials", 2 * (1 + more) * cut, 2 * (1 + more) * len(samplers)))
         return kept, tried, took

@@ -81,7 +81,7 @@ class Pool:
                 yield result
                 left = took / done * (len(tasks) - done)
                 if left > WORTH_PROCESSES and done < len(tasks) - 1 and _can_be_sent(tasks[done]):
-                    yield from replace(self, if_it_pays=False).run(tasks[done:])
+                    yield from replace(self, if_it_pays=False)._or_here(tasks[done:])
                     return
             return
         backend = _backend()
@@ -106,6 +106,21 @@ class Pool:
                     folder.read()
             for task in tasks[done:]:
                 yield _alone(task, folder)
+
+    def _or_here(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
+        """The same, but here where a worker cannot read its tasks: it may lack a module that this process loaded."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        done = 0
+        try:
+            with closing(self.run(tasks)) as results:
+                for result in results:
+                    done += 1
+                    yield result
+        except BrokenProcessPool:
+            _end_workers()
+            for task in tasks[done:]:
+                yield task()
 
     def _parallel(self, tasks: Sequence[Task[T]], folder: LastWords) -> Generator[T, None, None]:
         from joblib import Parallel, delayed
