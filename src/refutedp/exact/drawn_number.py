@@ -58,6 +58,13 @@ class DrawnNumber(Traced):
             return int(both.plus) if whole else both.plus
         return DrawnNumber(self.trail, both, whole)
 
+    def _minus(self, other: DrawnNumber) -> Any:
+        """What a comparison asks for: the parts of a difference may be compared with others, so that they stay."""
+        if self.whole_linear or other.whole_linear:
+            return self - other
+        both = added(self._summand(), other._summand(), -1.0)
+        return DrawnNumber(self.trail, both, False) if both.terms else both.plus
+
     def __add__(self, other: Any) -> Any:
         return self._plus(other)
 
@@ -333,7 +340,7 @@ class DrawnNumber(Traced):
             return not self.at_most(number, not end_strict)
         if isinstance(other, DrawnNumber):
             same = self.linear.terms == other.linear.terms and self.function is other.function
-            difference = None if same and self.linear.plus == other.linear.plus else self - other
+            difference = None if same and self.linear.plus == other.linear.plus else self._minus(other)
             if isinstance(difference, DrawnNumber):
                 return difference._compare(0, end_strict, upwards)
             gap = 0.0 if difference is None else difference
