@@ -196,3 +196,10 @@ def test_paths_that_were_not_followed_count_in_full_where_draws_are_compared():
     listed = paths_of(noisy, [0])
     assert len(listed.paths) == 200
     assert listed.missing + math.fsum(path.mass.high for path in listed.paths) >= 1
+
+
+def test_what_lies_between_neighbouring_floats_only_is_no_probability():
+    def gumbel(data, rng):
+        return -math.log(-math.log(rng.random())) > data[0]
+
+    assert all(path.mass.low == 0 for path in paths_of(gumbel, [3]).paths if path.shape.error)

@@ -319,6 +319,9 @@ class DrawnNumber(Traced):
         if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in numbers_of(linear)):
             # Between two whole numbers, none of which is near.
             bound = math.floor(bound) + 0.5
+        elif math.isfinite(bound):
+            # Between neighbouring floats there is nothing but rounding.
+            linear = Linear(linear.terms, linear.plus, linear.slack + math.ulp(bound))
         return linear, bound, self.increases, False
 
     @property

@@ -275,7 +275,7 @@ def _reach(draw: RemainingDraw, sign: float) -> float:
 
 
 def _beyond(family: DrawFamily, far: float, sign: float) -> float:
-    """The probability beyond a number, on its side of zero; distribution functions are right on their support only."""
+    """The probability beyond a number on its side of zero; distribution functions only hold on their support."""
     ends = (far, math.inf) if sign > 0 else (-math.inf, -far)
     return family.mass(*ends).high
 

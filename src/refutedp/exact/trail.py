@@ -247,7 +247,8 @@ class Trail:
             if math.isnan(atom_at(atom, low)) or math.isnan(atom_at(atom, high)):
                 raise CannotEnumerate("a function of a draw has no value")
             test = (lambda x: atom_at(atom, x) <= least) if upwards else (lambda x: atom_at(atom, x) < least)
-            value, slack = last_where(test, low, high, atom.increases), 0.0
+            value = last_where(test, low, high, atom.increases)
+            slack = math.ulp(value)  # Between neighbouring floats there is nothing but rounding.
             upwards = upwards == atom.increases
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
