@@ -203,3 +203,18 @@ def test_what_lies_between_neighbouring_floats_only_is_no_probability():
         return -math.log(-math.log(rng.random())) > data[0]
 
     assert all(path.mass.low == 0 for path in paths_of(gumbel, [3]).paths if path.shape.error)
+
+
+@pytest.mark.parametrize(
+    ("function", "chance"),
+    [
+        (lambda data, rng: abs(round(rng.laplace(0, 2))) < 3, 1 - math.exp(-1.25)),
+        (lambda data, rng: abs(round(rng.laplace(0, 2))) <= 3, 1 - math.exp(-1.75)),
+        (lambda data, rng: abs(rng.laplace() // 1) >= 1, (1 + math.exp(-1)) / 2),
+        (lambda data, rng: math.floor(rng.laplace()) + 0.0 < rng.integers(0, 2), (1 - math.exp(-1) / 2 + 0.5) / 2),
+        (lambda data, rng: math.exp(rng.integers(0, 2)) < rng.integers(0, 3) ** 2, 1 / 3),
+        (lambda data, rng: math.exp(rng.integers(0, 2)) <= rng.integers(0, 3) ** 2, 1 / 2),
+    ],
+)
+def test_whether_the_end_of_a_step_counts(function, chance):
+    assert chances(paths_of(function, [0]))[(True,)] == pytest.approx(chance, rel=1e-9)

@@ -238,27 +238,23 @@ class Trail:
         slack = (linear.slack + 2.0**-51 * (abs(end) + abs(linear.plus)) * (linear.plus != 0)) / abs(times)
         slack += 2.0**-52 * abs(value) * (times != 1)
         upwards = times > 0
-        if draw.family.whole and atom.function is None:
-            # As the floats of the mechanism have it: whole numbers have no slack.
-            value, slack = last_where(partial(_below, linear, end, strict), *draw.ends, upwards), 0.0
-        elif atom.function is not None:
-            low, high = draw.ends
-            least = value
-            if math.isnan(atom_at(atom, low)) or math.isnan(atom_at(atom, high)):
-                raise CannotEnumerate("a function of a draw has no value")
-            test = (lambda x: atom_at(atom, x) <= least) if upwards else (lambda x: atom_at(atom, x) < least)
-            value = last_where(test, low, high, atom.increases)
-            slack = math.ulp(value)  # Between neighbouring floats there is nothing but rounding.
+        if atom.function is not None and any(math.isnan(atom_at(atom, edge)) for edge in draw.ends):
+            raise CannotEnumerate("a function of a draw has no value")
+        if draw.family.whole or atom.function is not None:
+            # As the floats of the mechanism have it. Whole numbers have no slack; between neighbouring floats there
+            # is nothing but rounding. Whether the end itself counts matters: functions have steps.
             upwards = upwards == atom.increases
+            value = last_where(partial(_below, linear, end, strict), *draw.ends, upwards)
+            slack = 0.0 if draw.family.whole else math.ulp(value)
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
 
     def _rounding_decides(self, linear: Linear, end: float, *sides: RemainingDraw) -> bool:
         """Whether one of the values next to the end is so near to it that other floats would compare otherwise."""
         ((atom, times),) = linear.terms
-        if atom.function is not None or all(float(one).is_integer() for one in (times, linear.plus, end)):
+        if atom.function is None and all(float(one).is_integer() for one in (times, linear.plus, end)):
             return False
-        values = [times * edge + linear.plus for side in sides if side.left for edge in side.ends]
+        values = [times * atom_at(atom, edge) + linear.plus for side in sides if side.left for edge in side.ends]
         near = NEAR * (abs(end) + abs(linear.plus))
         return any(0 < abs(value - end) <= near for value in values)
 
@@ -328,5 +324,6 @@ class Trail:
 
 
 def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:
-    value = linear.terms[0][1] * x + linear.plus
+    ((atom, times),) = linear.terms
+    value = times * atom_at(atom, x) + linear.plus
     return value < end if strict else value <= end
