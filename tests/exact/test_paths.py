@@ -218,3 +218,15 @@ def test_what_lies_between_neighbouring_floats_only_is_no_probability():
 )
 def test_whether_the_end_of_a_step_counts(function, chance):
     assert chances(paths_of(function, [0]))[(True,)] == pytest.approx(chance, rel=1e-9)
+
+
+def test_a_bare_except_does_not_make_a_path_of_what_is_not_followed():
+    def swallowing(data, rng):
+        number, coin = rng.laplace(), rng.random()
+        try:
+            math.sin(number)
+        except:  # noqa: E722
+            return data[0]
+        return data[0] if coin < 0.9999 else 1 - data[0]
+
+    assert paths_of(swallowing, [0]).missing == 1

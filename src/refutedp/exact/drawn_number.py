@@ -59,7 +59,7 @@ class DrawnNumber(Traced):
         return DrawnNumber(self.trail, both, whole)
 
     def _minus(self, other: DrawnNumber) -> Any:
-        """What a comparison asks for: the parts of a difference may be compared with others, so that they stay."""
+        """Their difference, whose parts stay draws of their own: they may be compared with others."""
         if self.whole_linear or other.whole_linear:
             return self - other
         both = added(self._summand(), other._summand(), -1.0)

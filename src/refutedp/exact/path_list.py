@@ -184,8 +184,11 @@ class Enumerator:
         """One path; or why it is not known."""
         self._draws.trail = trail
         self._stage.use(self._draws)
+        raised = CannotEnumerate.raised
         try:
             output = self._called(self._copy, self._rng, data, arguments)
+            if CannotEnumerate.raised > raised:
+                return "it goes on after something that is not followed"
             shape, leaves = _leaves(output)
             trail.require_differences_free(leaf.linear for leaf in leaves if isinstance(leaf, DrawnNumber))
             chosen = solution(trail.draws, trail.relations)

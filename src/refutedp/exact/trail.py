@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +28,16 @@ MOST_STEPS = 400
 
 
 class CannotEnumerate(BaseException):
-    """A path met something that is not followed; no `except Exception` of the mechanism catches it."""
+    """A path met something that is not followed; no `except Exception` of the mechanism catches it.
+
+    A bare `except` does: how often it was `raised` says so.
+    """
+
+    raised: ClassVar[int] = 0
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        CannotEnumerate.raised += 1
 
 
 @dataclass(frozen=True, slots=True)
