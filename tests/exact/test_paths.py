@@ -146,3 +146,87 @@ def test_a_function_that_differs_from_call_to_call_is_not_believed():
 def test_the_same_paths_each_time():
     first, second = (paths_of(arrays, [0.5, -1.0]) for _ in range(2))
     assert [path.values for path in first.paths] == [path.values for path in second.paths]
+
+
+def noisy_maximum(noise):
+    def largest(data, rng):
+        best, place = None, None
+        for k, value in enumerate(data):
+            noisy = value + noise(rng)
+            if best is None or noisy > best:
+                best, place = noisy, k
+        return place
+
+    return largest
+
+
+@pytest.mark.parametrize("noise", [lambda rng: rng.exponential(2.0), lambda rng: rng.uniform(0, 3)])
+def test_draws_that_begin_somewhere_are_compared(noise):
+    listed = paths_of(noisy_maximum(noise), [1, 1, 1])
+    assert all(0 <= path.mass.low <= path.mass.high <= 1 for path in listed.paths)
+    assert [found for _, found in sorted(chances(listed).items())] == pytest.approx([1 / 3] * 3, abs=1e-9)
+
+
+def test_a_difference_that_is_computed_twice_is_one():
+    def noisy(data, rng):
+        up, down = rng.geometric(0.5), rng.geometric(0.5)
+        return up - down > 2 and down - up < -2
+
+    chance = 0.5 / 1.5 * sum(0.5**k for k in range(3, 60))
+    assert chances(paths_of(noisy, [0]))[(True,)] == pytest.approx(chance, rel=1e-9)
+
+
+def test_a_draw_is_not_compared_beside_its_difference_with_another():
+    def noisy(data, rng):
+        up, down, third = rng.exponential(), rng.exponential(), rng.exponential()
+        return up - down > 1, up > third
+
+    assert paths_of(noisy, [0]).missing > 0.1
+
+
+def test_paths_that_were_not_followed_count_in_full_where_draws_are_compared():
+    def noisy(data, rng):
+        threshold = 12 + rng.laplace()
+        if any(rng.laplace() > threshold for _ in range(6)):
+            return "early"
+        if rng.laplace() < 9:
+            return "usual"
+        return sum(int(rng.random() < 0.5) for _ in range(8))
+
+    listed = paths_of(noisy, [0])
+    assert len(listed.paths) == 200
+    assert listed.missing + math.fsum(path.mass.high for path in listed.paths) >= 1
+
+
+def test_what_lies_between_neighbouring_floats_only_is_no_probability():
+    def gumbel(data, rng):
+        return -math.log(-math.log(rng.random())) > data[0]
+
+    assert all(path.mass.low == 0 for path in paths_of(gumbel, [3]).paths if path.shape.error)
+
+
+@pytest.mark.parametrize(
+    ("function", "chance"),
+    [
+        (lambda data, rng: abs(round(rng.laplace(0, 2))) < 3, 1 - math.exp(-1.25)),
+        (lambda data, rng: abs(round(rng.laplace(0, 2))) <= 3, 1 - math.exp(-1.75)),
+        (lambda data, rng: abs(rng.laplace() // 1) >= 1, (1 + math.exp(-1)) / 2),
+        (lambda data, rng: math.floor(rng.laplace()) + 0.0 < rng.integers(0, 2), (1 - math.exp(-1) / 2 + 0.5) / 2),
+        (lambda data, rng: math.exp(rng.integers(0, 2)) < rng.integers(0, 3) ** 2, 1 / 3),
+        (lambda data, rng: math.exp(rng.integers(0, 2)) <= rng.integers(0, 3) ** 2, 1 / 2),
+    ],
+)
+def test_whether_the_end_of_a_step_counts(function, chance):
+    assert chances(paths_of(function, [0]))[(True,)] == pytest.approx(chance, rel=1e-9)
+
+
+def test_a_bare_except_does_not_make_a_path_of_what_is_not_followed():
+    def swallowing(data, rng):
+        number, coin = rng.laplace(), rng.random()
+        try:
+            math.sin(number)
+        except:  # noqa: E722
+            return data[0]
+        return data[0] if coin < 0.9999 else 1 - data[0]
+
+    assert paths_of(swallowing, [0]).missing == 1

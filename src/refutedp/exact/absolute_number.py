@@ -27,13 +27,12 @@ class AbsoluteNumber(Traced):
             self._case = self.inner if self.inner >= 0 else -self.inner
         return self._case
 
-    def _within(self, end: float) -> bool:
-        """Whether it is at most `end`, or below: for numbers that are not whole that is as likely."""
-        if end < 0:
+    def _within(self, end: float, strict: bool) -> bool:
+        """Whether it is at most `end`, or below: a function of the draws may have steps there."""
+        if end < 0 or (strict and end == 0):
             return False
-        ends = sorted(
-            (bound, upwards) for _, bound, upwards, _ in (self.inner.bound(-end, True), self.inner.bound(end, False))
-        )
+        bounds = self.inner.bound(-end, not strict), self.inner.bound(end, strict)
+        ends = sorted((bound, upwards) for _, bound, upwards, _ in bounds)
         return self.inner.trail.inside(self.inner.linear, ends[0][0], ends[1][0])
 
     def __abs__(self) -> AbsoluteNumber:
@@ -45,7 +44,7 @@ def _compared(name: str) -> Callable[[AbsoluteNumber, Any], Any]:
         number = plain(other)
         if number is None or math.isnan(number) or math.isinf(number) or self._case is not None:
             return getattr(self.cased(), name)(other)
-        within = self._within(number)
+        within = self._within(number, name in ("__lt__", "__ge__"))
         return within if name in ("__lt__", "__le__") else not within
 
     return compare

@@ -111,7 +111,8 @@ def breach_of(event: Event, first: PathList, second: PathList, claim: Claim) -> 
 
 def _score(one: Enclosure, other: Enclosure, claim: Claim) -> float:
     """How well an event shows that the claim is broken, by its margin and its probability; 0 where it does not."""
-    if one.low == 0 or one.low <= other.high:
+    possible = 0 <= one.low <= one.high and 0 <= other.low <= other.high
+    if not possible or one.low == 0 or one.low <= other.high:
         return 0.0
     margin = 1 - float(claim.largest(other.high)) / one.low
     return float(margin**2 * one.low**RARER) if margin > MARGIN else 0.0

@@ -58,6 +58,13 @@ class DrawnNumber(Traced):
             return int(both.plus) if whole else both.plus
         return DrawnNumber(self.trail, both, whole)
 
+    def _minus(self, other: DrawnNumber) -> Any:
+        """Their difference, whose parts stay draws of their own: they may be compared with others."""
+        if self.whole_linear or other.whole_linear:
+            return self - other
+        both = added(self._summand(), other._summand(), -1.0)
+        return DrawnNumber(self.trail, both, False) if both.terms else both.plus
+
     def __add__(self, other: Any) -> Any:
         return self._plus(other)
 
@@ -312,6 +319,9 @@ class DrawnNumber(Traced):
         if self.whole_linear and math.isfinite(bound) and all(n.is_integer() for n in numbers_of(linear)):
             # Between two whole numbers, none of which is near.
             bound = math.floor(bound) + 0.5
+        elif math.isfinite(bound):
+            # Between neighbouring floats there is nothing but rounding.
+            linear = Linear(linear.terms, linear.plus, linear.slack + math.ulp(bound))
         return linear, bound, self.increases, False
 
     @property
@@ -333,7 +343,7 @@ class DrawnNumber(Traced):
             return not self.at_most(number, not end_strict)
         if isinstance(other, DrawnNumber):
             same = self.linear.terms == other.linear.terms and self.function is other.function
-            difference = None if same and self.linear.plus == other.linear.plus else self - other
+            difference = None if same and self.linear.plus == other.linear.plus else self._minus(other)
             if isinstance(difference, DrawnNumber):
                 return difference._compare(0, end_strict, upwards)
             gap = 0.0 if difference is None else difference

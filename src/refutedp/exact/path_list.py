@@ -155,7 +155,7 @@ class Enumerator:
 
     def paths(self, data: Any, arguments: Mapping[str, Any], most: int = MOST_PATHS, steps: int = 10**9) -> PathList:
         """The paths on one input, at most so many, and those that so many draws and decisions lead down."""
-        waiting: list[tuple[float, int, tuple[int, ...]]] = [(-1.0, 0, ())]
+        waiting: list[tuple[float, int, tuple[int, ...], float]] = [(-1.0, 0, (), 1.0)]
         known: list[OutputPath] = []
         missing, why, order, taken = 0.0, "", 0, 0
         with _unshown_warnings(), kept_globals():
@@ -167,9 +167,9 @@ class Enumerator:
                 trail = Trail(prefix)
                 path = self._path(trail, data, arguments)
                 taken += trail.steps
-                for left, weight in trail.pending:
+                for left, weight, bound in trail.pending:
                     order += 1
-                    heapq.heappush(waiting, (-weight, order, left))
+                    heapq.heappush(waiting, (-weight, order, left, bound))
                 if isinstance(path, OutputPath):
                     known.append(path)
                     continue
@@ -177,16 +177,20 @@ class Enumerator:
                 missing, why = missing + lost, path
                 if missing >= 1 or (not known and lost > 0.5):
                     break
-            missing += sum(-weight for weight, _, _ in waiting) * (1 + 1e-9)
+            missing += sum(bound for *_, bound in waiting) * (1 + 1e-9)
         return PathList(tuple(known), min(missing, 1.0), why, taken)
 
     def _path(self, trail: Trail, data: Any, arguments: Mapping[str, Any]) -> OutputPath | str:
         """One path; or why it is not known."""
         self._draws.trail = trail
         self._stage.use(self._draws)
+        raised = CannotEnumerate.raised
         try:
             output = self._called(self._copy, self._rng, data, arguments)
+            if CannotEnumerate.raised > raised:
+                return "it goes on after something that is not followed"
             shape, leaves = _leaves(output)
+            trail.require_differences_free(leaf.linear for leaf in leaves if isinstance(leaf, DrawnNumber))
             chosen = solution(trail.draws, trail.relations)
         except (CannotEnumerate, UnsupportedOutputError) as trouble:
             return str(trouble)

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from refutedp.exact.columns_of_families import Floats, densities, masses
-from refutedp.exact.families import ALL, Enclosure, last_where
+from refutedp.exact.families import ALL, DrawFamily, Enclosure, last_where
 from refutedp.exact.linear_sums import Atom, Relation
 from refutedp.exact.trail import CannotEnumerate, RemainingDraw, Span
 
@@ -269,15 +269,20 @@ def _reach(draw: RemainingDraw, sign: float) -> float:
     """Beyond that there is hardly any probability."""
     family = draw.family
     far = 1.0
-    while (family.sf(far) if sign > 0 else family.cdf(-far)) > FAR and far < 1e12:
+    while _beyond(family, far, sign) > FAR and far < 1e12:
         far *= 1.3
     return far
 
 
+def _beyond(family: DrawFamily, far: float, sign: float) -> float:
+    """The probability beyond a number on its side of zero; distribution functions only hold on their support."""
+    ends = (far, math.inf) if sign > 0 else (-math.inf, -far)
+    return family.mass(*ends).high
+
+
 def _tails_of(draw: RemainingDraw) -> float:
     """The probability of the tails that no panel covers."""
-    family = draw.family
-    return family.sf(_reach(draw, 1.0)) + family.cdf(-_reach(draw, -1.0))
+    return _beyond(draw.family, _reach(draw, 1.0), 1.0) + _beyond(draw.family, _reach(draw, -1.0), -1.0)
 
 
 def _spread(start: Floats, end: Floats, nodes: int) -> tuple[Floats, Floats]:

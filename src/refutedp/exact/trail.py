@@ -7,8 +7,10 @@ do not decide, the run takes one side, and the other side is left for another ru
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +28,16 @@ MOST_STEPS = 400
 
 
 class CannotEnumerate(BaseException):
-    """A path met something that is not followed; no `except Exception` of the mechanism catches it."""
+    """A path met something that is not followed; no `except Exception` of the mechanism catches it.
+
+    A bare `except` does: how often it was `raised` says so.
+    """
+
+    raised: ClassVar[int] = 0
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        CannotEnumerate.raised += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +130,18 @@ class Trail:
     draws: list[RemainingDraw] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
-    pending: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
-    """Sides that were left, each with a bound on its probability."""
+    pending: list[tuple[tuple[int, ...], float, float]] = field(default_factory=list)
+    """Sides that were left, each with its weight and with a bound on its probability."""
     steps: int = 0
     comparisons: int = 0
     weight: float = 1.0
     """About how likely the path is so far; relations are taken to halve it."""
+    bound: float = 1.0
+    """It is no likelier than that; relations may hold always."""
     merges: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Draws that stand for the difference of two others."""
+    differences: dict[int, Atom] = field(default_factory=dict)
+    """These draws as part of a sum."""
 
     def tick(self) -> None:
         """Count a draw or a decision."""
@@ -148,18 +163,32 @@ class Trail:
             return linear
         up, down = (one[0], other[0]) if one[1] > 0 else (other[0], one[0])
         first, second = self.draws[up.draw], self.draws[down.draw]
+        known = {parts: number for number, parts in self.merges.items()}
+        if (up.draw, down.draw) in known:
+            # The same difference, however often it is computed.
+            return Linear(((self.differences[known[up.draw, down.draw]], abs(one[1])),), linear.plus, linear.slack)
+        if (down.draw, up.draw) in known:
+            return Linear(((self.differences[known[down.draw, up.draw]], -abs(one[1])),), linear.plus, linear.slack)
         family = difference(first.family) if first.family is second.family else None
         whole = all(draw.left == (Span(draw.family.low, draw.family.high),) for draw in (first, second))
         if family is None or not whole:
             return linear
-        sum_of_one = self.draw(family)
-        self.merges[len(self.draws) - 1] = up.draw, down.draw
-        return Linear(((sum_of_one.terms[0][0], abs(one[1])),), linear.plus, linear.slack)
+        self.require_free(up.draw)
+        self.require_free(down.draw)
+        atom = self.draw(family).terms[0][0]
+        self.merges[atom.draw], self.differences[atom.draw] = (up.draw, down.draw), atom
+        return Linear(((atom, abs(one[1])),), linear.plus, linear.slack)
 
     def require_free(self, number: int) -> None:
         """A draw that went into a difference is not looked at by itself."""
         if any(number in parts for parts in self.merges.values()):
             raise CannotEnumerate("a draw is used alone and in a difference")
+
+    def require_differences_free(self, outputs: Iterable[Linear]) -> None:
+        """At the end of the path, the same for all sums that were compared or are its output."""
+        for linear in (*outputs, *(relation.sum for relation in self.relations)) if self.merges else ():
+            for atom, _ in linear.terms:
+                self.require_free(atom.draw)
 
     def mass(self) -> Enclosure:
         """The probability of what single draws have left; relations make it less."""
@@ -188,7 +217,7 @@ class Trail:
             return self.at_most(with_value(linear, fewest, self.value_of(fewest)), end, strict)
         if len(draws) < len(linear.terms):
             raise CannotEnumerate("a comparison mixes functions of one draw")
-        first = self._decide((0.5, 0.5)) == 0
+        first = self._decide((0.5, 0.5), related=True) == 0
         self.relations.append(Relation(linear, end, not first))
         return first
 
@@ -219,26 +248,23 @@ class Trail:
         slack = (linear.slack + 2.0**-51 * (abs(end) + abs(linear.plus)) * (linear.plus != 0)) / abs(times)
         slack += 2.0**-52 * abs(value) * (times != 1)
         upwards = times > 0
-        if draw.family.whole and atom.function is None:
-            # As the floats of the mechanism have it: whole numbers have no slack.
-            value, slack = last_where(partial(_below, linear, end, strict), *draw.ends, upwards), 0.0
-        elif atom.function is not None:
-            low, high = draw.ends
-            least = value
-            if math.isnan(atom_at(atom, low)) or math.isnan(atom_at(atom, high)):
-                raise CannotEnumerate("a function of a draw has no value")
-            test = (lambda x: atom_at(atom, x) <= least) if upwards else (lambda x: atom_at(atom, x) < least)
-            value, slack = last_where(test, low, high, atom.increases), 0.0
+        if atom.function is not None and any(math.isnan(atom_at(atom, edge)) for edge in draw.ends):
+            raise CannotEnumerate("a function of a draw has no value")
+        if draw.family.whole or atom.function is not None:
+            # As the floats of the mechanism have it. Whole numbers have no slack; between neighbouring floats there
+            # is nothing but rounding. Whether the end itself counts matters: functions have steps.
             upwards = upwards == atom.increases
+            value = last_where(partial(_below, linear, end, strict), *draw.ends, upwards)
+            slack = 0.0 if draw.family.whole else math.ulp(value)
         below, beyond = draw.cut(value, slack)
         return (below, beyond) if upwards else (beyond, below)
 
     def _rounding_decides(self, linear: Linear, end: float, *sides: RemainingDraw) -> bool:
         """Whether one of the values next to the end is so near to it that other floats would compare otherwise."""
         ((atom, times),) = linear.terms
-        if atom.function is not None or all(float(one).is_integer() for one in (times, linear.plus, end)):
+        if atom.function is None and all(float(one).is_integer() for one in (times, linear.plus, end)):
             return False
-        values = [times * edge + linear.plus for side in sides if side.left for edge in side.ends]
+        values = [times * atom_at(atom, edge) + linear.plus for side in sides if side.left for edge in side.ends]
         near = NEAR * (abs(end) + abs(linear.plus))
         return any(0 < abs(value - end) <= near for value in values)
 
@@ -282,7 +308,7 @@ class Trail:
             low, high = low + ends[0], high + ends[1]
         return low, high
 
-    def _decide(self, weights: tuple[float, ...]) -> int:
+    def _decide(self, weights: tuple[float, ...], related: bool = False) -> int:
         """The decision of the prefix; beyond it the likeliest one, which leaves the others for later."""
         self.tick()
         place = len(self.taken)
@@ -293,15 +319,21 @@ class Trail:
         else:
             chosen = max(range(len(weights)), key=lambda k: weights[k])
         total = math.fsum(weights)
+
+        def share(k: int) -> float:
+            return 1.0 if related else weights[k] / total
+
         if place >= len(self.prefix):
             for k, weight in enumerate(weights):
                 if k != chosen:
-                    self.pending.append(((*self.taken, k), self.weight * weight / total))
+                    self.pending.append(((*self.taken, k), self.weight * weight / total, self.bound * share(k)))
         self.weight *= weights[chosen] / total
+        self.bound *= share(chosen)
         self.taken.append(chosen)
         return chosen
 
 
 def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:
-    value = linear.terms[0][1] * x + linear.plus
+    ((atom, times),) = linear.terms
+    value = times * atom_at(atom, x) + linear.plus
     return value < end if strict else value <= end
