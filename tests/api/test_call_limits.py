@@ -36,10 +36,10 @@ def test_a_call_that_does_not_return_is_a_sentence_with_its_input(run):
 
 
 def hanging(side):
-    """Hangs now and then: on one side only, or (None), and not as often, on both."""
+    """Hangs often on one side only, or (None) now and then on both."""
 
     def mechanism(queries, epsilon, rng):
-        answer, odd = rng.laplace(scale=1 / epsilon), rng.random() < (0.02 if side is None else 0.1)
+        answer, odd = rng.laplace(scale=1 / epsilon), rng.random() < (0.02 if side is None else 0.5)
         while odd and queries[0] in (1, 2) and queries[0] != side:
             time.sleep(0.001)
         return answer
@@ -49,7 +49,7 @@ def hanging(side):
 
 @pytest.mark.parametrize(("side", "verdict"), [(1, Verdict.VIOLATION), (None, Verdict.NOT_FOUND)])
 def test_a_call_that_does_not_return_can_be_an_output(side, verdict):
-    small = {**SMALL, "call_limit": 0.01, "search_runs": 60, "confirm_runs": 100, "float_leaks": "ignore"}
+    small = {**SMALL, "call_limit": 0.01, "search_runs": 100, "confirm_runs": 100, "float_leaks": "ignore"}
     result = check(hanging(side), epsilon=1.0, pairs=PAIRS, on_limit="output", **small)
     assert result.verdict is verdict
     assert "did not return" in result.evidence.event.words() or side is None

@@ -63,6 +63,14 @@ FILES = {
         def total(queries, epsilon, rng):
             return sum(queries) + rng.laplace(scale=SCALE)
     """,
+    "opaque.py": """
+        import json
+        import time
+
+        def opaque(queries, epsilon, rng):
+            time.sleep(0.01)
+            return json.loads(json.dumps(sum(queries) + rng.laplace(scale=5 / epsilon)))
+    """,
     "slow.py": """
         import time
 
@@ -123,11 +131,11 @@ def start(folder):
     """Start the command so that it can be interrupted, even where the tests themselves run in the background."""
     started = []
 
-    def go(*arguments):
+    def go(*arguments, stderr=subprocess.PIPE):
         process = subprocess.Popen(
             [COMMAND, *map(str, arguments)],
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             cwd=folder,
             start_new_session=True,

@@ -1,12 +1,16 @@
 """Ctrl-C and closed pipes: at once, quietly, with nothing left running."""
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from refutedp import Verdict, load
 
 from .conftest import COMMAND, SMALL
 
@@ -42,6 +46,29 @@ def test_ctrl_c_stops_at_once_with_what_is_known(start, jobs):
     deadline = time.monotonic() + 5
     while alive(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
+    assert alive(process.pid) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left-over processes in /proc")
+def test_a_terminal_shows_how_far_it_is_and_ctrl_c_saves_that(start, folder):
+    """Its only pair is one long task: what is seen of it is no report of a task that ended."""
+    ours, theirs = os.openpty()
+    fixed = ("--stop", "fixed", "--search-runs", "100000", "--time-limit", "inf", "--pair", "[1]|[2]")
+    process = start("check", "opaque.py:opaque", "--epsilon", "0.5", "--json", "out.json", *fixed, stderr=theirs)
+    os.close(theirs)
+    seen = ""
+    while not re.search(r"[1-9]\d* (calls|of [0-9,]+), .*runs/s", seen):
+        seen += os.read(ours, 4096).decode(errors="replace")
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+        while more := os.read(ours, 4096):
+            seen += more.decode(errors="replace")
+    assert process.wait(timeout=30) == 130
+    os.close(ours)
+    assert "Interrupted" in seen and "Traceback" not in seen
+    saved = load(folder / "out.json")
+    assert saved.verdict is Verdict.INCONCLUSIVE and saved.interrupted and saved.effort.runs > 0
+    assert "interrupted before its verdict" in str(saved) and "Interrupted in the stage" in saved.notes[-1]
     assert alive(process.pid) == []
 
 

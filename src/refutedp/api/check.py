@@ -15,19 +15,27 @@ from refutedp.detector.budget import usual_limit
 from refutedp.detector.clock import Clock
 from refutedp.detector.detect import detect, tell_other_adjacency, tell_other_epsilon
 from refutedp.detector.prepare import Request
-from refutedp.detector.result import Result, Verdict
+from refutedp.detector.result import Effort, Result, Verdict
 from refutedp.explain.told import explained_later
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.adjacency import ALL_DIFFER, Adjacency
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.errors import BeyondBoundsError, UsageError
-from refutedp.model.mechanism import Mechanism, describe, own_of
+from refutedp.model.mechanism import Mechanism, describe, origin_of, own_of
 from refutedp.model.settings import Options, Progress, Settings, settings_from
 from refutedp.sampling.pool.tasks import engine_running
 from refutedp.tracing.watchdog import USUAL_SECONDS, CallBounds, DidNotReturn, Watchdog
 
 LEAST_SECONDS = 5.0
 """That a call may take, however short the time limit is."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a check; `result` says how far it came, without a verdict."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.notes[-1])
+        self.result = result
 
 
 class CheckKeywords(Options, total=False):
@@ -78,31 +86,66 @@ def check(
     agreed = agreed_claim(claim, epsilon)
     _require_enough(agreed, chosen)
     running = engine_running(chosen.engine, chosen.scheduler)
-    with reporting(chosen.progress) as report, running, bounded(chosen, described):
+    with reporting(chosen.progress) as report, running, bounded(chosen, described) as watchdog:
         clock = Clock(usual_limit(chosen.time_limit), _plan_of(options.get("plan", chosen.plan)))
         meant = ALL_DIFFER if adjacency is None else adjacency
         request = Request(described, agreed, meant, args, pairs, inputs, own.notes, clock)
-        result = detect(request, chosen, report)
-        violated = result.verdict is Verdict.VIOLATION and result.exact is None
-        if adjacency is None and pairs is None and inputs is None and violated:
-            result = tell_other_adjacency(result, request, report)
-        else:
-            result = tell_other_epsilon(result, request, report)
+        so_far = _SoFar(report)
+        so_far.update(Progress("start", 0, 1, calls=lambda: watchdog.calls))
+        try:
+            result = detect(request, chosen, so_far.update)
+            violated = result.verdict is Verdict.VIOLATION and result.exact is None
+            if adjacency is None and pairs is None and inputs is None and violated:
+                result = tell_other_adjacency(result, request, so_far.update)
+            else:
+                result = tell_other_epsilon(result, request, so_far.update)
+        except KeyboardInterrupt:
+            raise Interrupted(so_far.result(request, chosen, watchdog.calls)) from None
         planned = replace(result, settings=replace(result.settings, plan=clock.plan or None))
         return explained_later(planned, described)
 
 
+class _SoFar:
+    """Hands progress on, and remembers what an interrupted check can say."""
+
+    def __init__(self, report: Callable[[Progress], None]) -> None:
+        self._report = report
+        self._stage = self._best = ""
+
+    def update(self, state: Progress) -> None:
+        """One step further."""
+        if not state.told:
+            self._stage, self._best = state.stage, state.best or self._best
+        self._report(state)
+
+    def result(self, request: Request, settings: Settings, calls: int) -> Result:
+        """A result without evidence."""
+        found = f"Best finding so far, not confirmed: {self._best}." if self._best else "Nothing was found so far."
+        return Result(
+            verdict=Verdict.INCONCLUSIVE,
+            mechanism=request.mechanism.name,
+            claim=request.claim,
+            adjacency=str(request.adjacency),
+            evidence=None,
+            detectable_epsilon=math.inf,
+            effort=Effort(0, 0, 0, 0, calls),
+            settings=settings,
+            notes=(*request.notes, f"Interrupted in the stage {self._stage!r}. {found}"),
+            origin=origin_of(request.mechanism.function),
+        )
+
+
 @contextmanager
-def bounded(settings: Settings, mechanism: Mechanism) -> Iterator[None]:
+def bounded(settings: Settings, mechanism: Mechanism) -> Iterator[Watchdog]:
     """Bounds on each call for the block: one that goes beyond them is an error of one sentence, or an output."""
     limit = usual_limit(settings.time_limit)
     seconds = settings.call_limit
     if seconds is None:
         seconds = max(min(USUAL_SECONDS, limit / 2), LEAST_SECONDS)
     ends = time.monotonic() + (math.inf if settings.time_limit is None else limit)
-    with Watchdog(CallBounds(seconds, settings.on_limit == "output", ends=ends)):
+    with Watchdog(CallBounds(seconds, settings.on_limit == "output", ends=ends)) as watchdog:
         try:
-            yield
+            yield watchdog
         except DidNotReturn as error:
             raise BeyondBoundsError(f"{mechanism.name}() {error}") from None
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TextIO
 
 from refutedp.model.settings import Progress
 
-PATIENCE = 2.0
-"""Seconds before a bar appears."""
+PATIENCE, TICK = 0.5, 0.2
+"""Seconds before a bar appears, and between two moves of it."""
+START = "start"
+"""The stage before the first report of a stage."""
 PAUSE = 10.0
 """Seconds between two lines of a log."""
 
@@ -77,28 +81,63 @@ class ProgressLines:
 
 
 class Bar:
-    """A rich progress bar on the error stream that appears only after some patience, and leaves no trace."""
+    """A rich progress bar on the error stream that appears only after some patience, and leaves no trace.
+
+    It moves between reports, too: with the calls that were made since, which may be many in one task.
+    """
 
     def __init__(self, patience: float = PATIENCE) -> None:
-        self._start = time.monotonic()
         self._patience = patience
         self._pace = Pace()
         self._bar: Any = None
         self._tasks: dict[str, Any] = {}
+        self._state: Progress | None = None
+        self._best = ""
+        self._calls: Callable[[], int] = lambda: 0
+        self._calls_then = 0
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def update(self, state: Progress) -> None:
         """Show the state."""
         if state.told:
             return
-        pace = self._pace.words(state)
+        with self._lock:
+            self._calls = state.calls or self._calls
+            self._state, self._calls_then = state, self._calls()
+            self._best = state.best or self._best
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._live, daemon=True)
+                self._thread.start()
+            self._show()
+
+    def _live(self) -> None:
+        """Open it when it is time to, and move it."""
+        wait = self._patience
+        while not self._closed.wait(wait):
+            with self._lock:
+                if self._bar is None:
+                    self._open()
+                self._show()
+            wait = TICK
+
+    def _show(self) -> None:
+        state = self._state
+        if state is None:
+            return
+        made = max(self._calls() - self._calls_then, 0)
+        done = state.done + made if state.stage == START else min(state.done + made, state.total)
+        now = replace(state, done=done, total=max(done, state.total))
+        pace = self._pace.words(now)
         if self._bar is None:
-            if time.monotonic() - self._start < self._patience:
-                return
-            self._open()
+            return
         if state.stage not in self._tasks:
-            self._tasks[state.stage] = self._bar.add_task(state.stage, total=state.total, best="", pace="")
-        told = {"pace": pace, "best": state.best}
-        self._bar.update(self._tasks[state.stage], completed=state.done, total=state.total, refresh=True, **told)
+            self._tasks[state.stage] = self._bar.add_task(state.stage, best="", pace="")
+        runs = f"{done:,} calls" if state.stage == START else f"{done:,} of {state.total:,}"
+        told = {"pace": ", ".join(filter(None, [runs, pace])), "best": self._best}
+        total = None if state.stage == START else state.total
+        self._bar.update(self._tasks[state.stage], completed=done, total=total, refresh=True, **told)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -125,5 +164,8 @@ class Bar:
 
     def close(self) -> None:
         """Take the bar off the screen."""
-        if self._bar is not None:
-            self._bar.stop()
+        self._closed.set()
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar, self._state = None, None

@@ -56,6 +56,8 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     <Verdict.VIOLATION: 'violation'>
     """
     before, folders = _read(saved)
+    if before.interrupted:
+        raise UsageError(f"there is no event to replay: the check of {before.mechanism}() was interrupted")
     if before.evidence is None and before.exact is None:
         raise UsageError(f"there is no event to replay: {before.mechanism}() always gave the same output")
     function = load_mechanism(_reference(before), folders=folders) if mechanism is None else mechanism

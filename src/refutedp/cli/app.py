@@ -106,7 +106,7 @@ def check_command(
     """
     with running(quiet=quiet, verbose=verbose) as watch:
         options["progress"] = watch.update
-        files = Files(json, html, plot, pytest)
+        watch.files = files = Files(json, html, plot, pytest)
         with files.clean_stdout():
             named = parse.one_target(mechanism, command)
             result = check(

@@ -12,7 +12,8 @@ from typing import Any
 
 import typer
 
-from refutedp.api.progress import Bar, ProgressLines
+from refutedp.api.check import Interrupted
+from refutedp.api.progress import START, Bar, ProgressLines
 from refutedp.api.saved.files import require_writable
 from refutedp.api.saved.to_json import dumps
 from refutedp.cli import INTERRUPTED
@@ -44,6 +45,8 @@ class ProgressWatch:
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         self.last: Progress | None = None
         self.best = ""
+        self.files = Files()
+        """What the command was asked to write; of an interrupted check, the JSON is."""
         self._verbose = verbose and not quiet
         self._shown: Bar | ProgressLines | None = None
         if not quiet:
@@ -56,7 +59,8 @@ class ProgressWatch:
             if self._verbose:
                 print(state.told, file=sys.stderr, flush=True)
             return
-        self.last = state
+        if state.stage != START:
+            self.last = state
         self.best = state.best or self.best
         if self._shown is not None:
             self._shown.update(state)
@@ -83,10 +87,12 @@ def running(*, quiet: bool = False, verbose: bool = False) -> Iterator[ProgressW
     watch = ProgressWatch(quiet=quiet, verbose=verbose)
     try:
         yield watch
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         watch.close()
         _stop_workers()
         say(watch.known_so_far(), error=True)
+        if isinstance(interrupt, Interrupted) and watch.files.json is not None:
+            Files(watch.files.json).write(interrupt.result, quiet=quiet)
         raise typer.Exit(INTERRUPTED) from None
     except (typer.Exit, BrokenPipeError):
         raise

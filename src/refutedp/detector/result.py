@@ -95,6 +95,12 @@ class Result:
             return self.exact
         return self.evidence if self.verdict is Verdict.VIOLATION else None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the check was stopped before its verdict."""
+        unsearched = self.evidence is None and not self.vacuous and self.effort.search_runs == 0
+        return unsearched and self.verdict is Verdict.INCONCLUSIVE
+
     def profiled(self) -> Result:
         """The result with its profile, made on fresh runs unless it is there or the mechanism is not."""
         if self.profile is not None or self.make_profile is None:

@@ -32,6 +32,7 @@ from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.tracing.copier import Stage
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 MOST_PATHS = 200
 """Paths of one input."""
@@ -150,6 +151,7 @@ class Enumerator:
         self._stage = stage
         self._plain = Stage(self._draws)
         self._plain_copy = replace(mechanism, function=EnumeratedCopier(self._plain).copy(mechanism.function))
+        self._beyond = ""
         self.calls = 0
         """How often the mechanism was called."""
 
@@ -232,9 +234,16 @@ class Enumerator:
         return self._called(mechanism, rng, data, arguments)
 
     def _called(self, mechanism: Mechanism, rng: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
+        if self._beyond:
+            raise CannotEnumerate(self._beyond)
         self.calls += 1
         try:
-            return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+            with one_call():
+                return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+        except (DidNotReturn, MemoryError) as error:
+            # Other paths may take as long: none is tried any more.
+            self._beyond = f"a path {error}" if isinstance(error, DidNotReturn) else "a path takes too much memory"
+            raise CannotEnumerate(self._beyond) from None
         except Exception as error:
             return Raised(type(error).__name__)
 

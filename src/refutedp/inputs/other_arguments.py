@@ -21,6 +21,7 @@ from refutedp.model.records import Pair
 from refutedp.model.settings import child, seeded_globals
 from refutedp.tracing.copier import Stage
 from refutedp.tracing.ledger import Ledger, Release, told
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 from refutedp.tracing.without_noise import NoiseFree
 
 WHOLE_VALUES, SHARES = (2, 3, 4, 5, 10, 1, 20, 0), (0.5, 0.9, 0.1, 1, 0)
@@ -145,10 +146,10 @@ class OtherArguments:
         self.calls += 1
         try:
             rng = Stage(NoiseFree()).generator(self._mechanism.draws_from)
-            with seeded_globals(child(0)):
+            with seeded_globals(child(0)), one_call():
                 output = self._mechanism.call(copy.deepcopy(data), dict(arguments), rng=rng, size=1)
             return told(output[0] if self._mechanism.batched else output)
-        except Exception:  # whatever a mechanism raises at such a value
+        except (Exception, DidNotReturn):  # whatever a mechanism raises at such a value
             return None
 
 

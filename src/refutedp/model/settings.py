@@ -47,7 +47,8 @@ ANEW = 100
 class Progress:
     """Where a check stands: `done` of `total` runs in this stage, and the best finding so far in words.
 
-    `told` is a line for those who want to know more; it is no progress.
+    `told` is a line for those who want to know more; it is no progress. The first one of a check brings `calls`,
+    which says how many calls were made so far and may be asked at any time.
     """
 
     stage: str
@@ -55,6 +56,7 @@ class Progress:
     total: int
     best: str = ""
     told: str = ""
+    calls: Callable[[], int] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

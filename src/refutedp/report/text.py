@@ -57,6 +57,8 @@ def _first_line(result: Result) -> str:
             outside = result.counterexample.pair.outside if result.counterexample is not None else ""
             where = f", on inputs beyond those you gave ({outside})" if outside else ""
             return f"VIOLATION: {result.mechanism} does not satisfy {result.claim}{where}."
+        case Verdict.INCONCLUSIVE if result.interrupted:
+            return f"INCONCLUSIVE: the check of {result.mechanism} was interrupted before its verdict."
         case Verdict.INCONCLUSIVE if result.vacuous:
             return f"INCONCLUSIVE: nothing was tested. In nearly every run of {result.mechanism}, {result.vacuous}."
         case Verdict.INCONCLUSIVE:
@@ -179,6 +181,8 @@ def _effort(result: Result) -> list[str]:
     effort, explained = result.effort, 0 if result.explanation is None else result.explanation.calls
     if effort.search_runs == 0 and result.exact is not None:
         return ["The paths of this counterexample were enumerated again; nothing was searched."]
+    if result.interrupted:
+        return [f"Interrupted after {effort.other_runs:,} calls in this process, seed {result.settings.seed}."]
     if effort.search_runs == 0:
         return [f"Replayed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; nothing was searched."]
     return [
@@ -198,6 +202,8 @@ def _next_step(result: Result) -> str:
             )
         case Verdict.VIOLATION:
             return "Next: trace d1 and d2 through the code, and see why the event distinguishes them."
+        case Verdict.INCONCLUSIVE if result.interrupted:
+            return "Next: run it again, with a shorter time_limit= (--time-limit) if it takes too long."
         case Verdict.INCONCLUSIVE if result.vacuous:
             return (
                 "Next: give inputs on which it answers (pairs= or inputs=), or its arguments (args=), and see why it "

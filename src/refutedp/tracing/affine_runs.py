@@ -26,6 +26,7 @@ from refutedp.tracing.affine_functions import FUNCTIONS, as_float, extreme
 from refutedp.tracing.copier import Copier, Stage, is_library, names_only_called, used_names
 from refutedp.tracing.distributions import Distribution, Params
 from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -103,14 +104,15 @@ class AffineTracer:
         try:
             with kept_globals(), np.errstate(all="ignore"):
                 rng = self._stage.generator(self._mechanism.draws_from)
-                returned = self._mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=rng)
+                with one_call():
+                    returned = self._mechanism.call(fresh_copies(data)(), fresh_copies(dict(arguments))(), rng=rng)
             leaves = list(_leaves(handler, returned, ()))
             if not handler.draws or not 0 < len(leaves) <= MOST_NUMBERS:
                 return None
             paths, values = zip(*leaves, strict=True)
             clipped = [(one.low, one.high) if type(one) is Clipped else (-math.inf, math.inf) for one in values]
             numbers = stacked(handler, [one.inner if type(one) is Clipped else one for one in values])
-        except (NotAffine, Exception):
+        except (NotAffine, DidNotReturn, Exception):
             return None
         if handler.refused:
             return None

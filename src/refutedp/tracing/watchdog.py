@@ -187,14 +187,15 @@ class Watchdog:
 
     def _wait(self) -> None:
         last = last_told = 0.0
-        told = 0
+        told = call = 0
         while not self._ended.wait(min(self.seconds / 4, _TICK)):
+            if call != self.calls:
+                told, call = 0, self.calls
             if not self._overdue():
                 if self._last_words is not None and time.monotonic() - last > 1.0:
                     last = time.monotonic()
                     # Unless this is done again in time the process ends, whoever holds the interpreter.
                     faulthandler.dump_traceback_later(self.seconds + GRACE, exit=True, file=self._last_words)
-                told = 0
             elif told and (time.monotonic() - last_told < PAUSE or told >= MOST_STRIKES):
                 continue
             elif self._by_signal:
