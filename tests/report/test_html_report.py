@@ -12,7 +12,8 @@ from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Equals
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
-from refutedp.report.html import report_html, side_by_side
+from refutedp.report.exhibits import side_by_side
+from refutedp.report.html import report_html
 
 EVIL = '<img src=x onerror="alert(1)"></script><script>alert(2)</script>{{ 7*7 }}\'"&'
 
@@ -129,11 +130,13 @@ def test_evil_texts_stay_text(violation, verdict):
 
 def test_long_inputs_show_what_differs():
     table = side_by_side(Pair([0] * 500, [0] * 499 + [1], "given"))
-    assert [row.position for row in table.rows] == ["499"]
-    assert table.left_out == 499
+    assert [(row.position, row.count) for row in table.rows] == [("0 to 498", 499), ("499", 1)]
+    alternating = side_by_side(Pair([0, 1] * 250, [0, 1] * 249 + [0, 2], "given"))
+    assert [row.position for row in alternating.rows] == ["499"]
+    assert alternating.left_out == 499
 
 
 def test_inputs_of_different_lengths_and_other_kinds():
     table = side_by_side(Pair([1], [1, 2], "given"))
-    assert [(row.d1, row.d2, row.differs) for row in table.rows] == [("1", "1", False), ("", "2", True)]
+    assert [(row.d1, row.d2, row.differs) for row in table.rows] == [("1", "1", False), (None, "2", True)]
     assert side_by_side(Pair({"a": 1}, {"a": 2}, "given")).whole == ("{'a': 1}", "{'a': 2}")

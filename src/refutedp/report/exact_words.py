@@ -6,6 +6,7 @@ import math
 
 from refutedp.model.claims import Claim
 from refutedp.model.records import ExactEvidence, ExactLoss
+from refutedp.report.readable import ratio_words
 
 
 def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
@@ -75,15 +76,6 @@ def probability_text(value: float) -> str:
 def exact_bound(exact: ExactEvidence) -> str:
     """The least ε that permits the probabilities, as text."""
     return "∞" if exact.high == 0 else f"{exact.epsilon_lower_bound:.4g}"
-
-
-def ratio_words(epsilon: float) -> str:
-    """A ratio as a power of e and as a number.
-
-    >>> ratio_words(0.5)
-    'e^0.5 = 1.649'
-    """
-    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
 
 
 def _at_most(high: float) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import reprlib
 
 from refutedp.detector.result import Result, Verdict
-from refutedp.detector.verdict import p_value_text
 from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.report.cause import remedy_told
 from refutedp.report.exact_words import exact_bound
+from refutedp.report.readable import p_words
 from refutedp.report.text import headline, own_bound
 
 
@@ -40,7 +40,7 @@ def _shown(result: Result, shown: Evidence | ExactEvidence) -> str:
     if isinstance(shown, ExactEvidence):
         return f"{inputs}; real ε ≥ {exact_bound(shown)}."
     bound = f"real {shown.bound_letter} ≥ {own_bound(result.claim, shown):.3g}"
-    return f"{inputs}; {bound}, p-value {p_value_text(shown.log_p_value)}."
+    return f"{inputs}; {bound}, p-value {p_words(shown.log_p_value)}."
 
 
 def _sentence(words: str) -> str:
