@@ -35,7 +35,7 @@ def explain(result: Result) -> str:
     elif result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
-        lines += [f"  event: {result.evidence.event.words()}", ""]
+        lines.append(f"  event: {result.evidence.event.words()}")
         lines += _rates(result)
         lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
@@ -98,8 +98,8 @@ def examined(result: Result) -> list[str]:
         told = p_words(plain.log_p_value)
         return [f"  {calls:,} plain calls of the function convict by themselves (p-value {told})"]
     return [
-        f"  the event is too rare for {calls:,} plain calls of the function to convict; their rates agree, and it",
-        f"  repeats {heard.repeated:,} of the runs, in the event and not, on the same noise with equal outputs",
+        f"  too rare for {calls:,} plain calls to convict: their rates agree, and the function itself repeats "
+        f"{heard.repeated:,} of the runs",
     ]
 
 
