@@ -14,7 +14,7 @@ from pathlib import Path
 from refutedp import check, load_mechanism
 
 ROOT = Path(__file__).parents[1]
-WIDTH, HEIGHT = 1000, 560
+WIDTH, HEIGHT = 1000, 512
 COLOURS = 64
 
 

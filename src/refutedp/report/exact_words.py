@@ -55,13 +55,11 @@ def loss_lines(loss: ExactLoss | None) -> list[str]:
     first, second = loss.paths
     low, high = loss.epsilon
     value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
-    lines = [
-        f"  on this pair the real ε is {value}, up to rounding: nothing larger exists, for all paths",
-        f"  of the function are known ({first:,} on d1, {second:,} on d2)",
-    ]
+    exact = ""
     if loss.delta is not None and loss.delta[0] > 0:
-        lines[-1] += f"; its real δ at the claimed ε is {sum(loss.delta) / 2:.6g}"
-    return lines
+        exact = f", and at the claimed ε the real δ {sum(loss.delta) / 2:.6g}"
+    paths = f"{first:,} on d1 and {second:,} on d2"
+    return [f"  on this pair the real ε is {value}{exact}, up to rounding, for all paths are known ({paths})"]
 
 
 def probability_text(value: float) -> str:
