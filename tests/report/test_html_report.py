@@ -26,7 +26,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
-        if tag not in ("meta", "link", "br", "img", "rect", "line", "path", "circle"):
+        if tag not in ("meta", "link", "br", "wbr", "img", "rect", "line", "path", "circle"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):

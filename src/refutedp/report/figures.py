@@ -126,7 +126,7 @@ def rates(evidence: Evidence, claim: Claim) -> str:
         ("allowed for d1", "bound", claim.largest(other.value), claim.largest(other.low), claim.largest(other.high)),
         ("on d2", "d2", other.value, other.low, other.high),
     )
-    size = {"height": 168.0, "left": 108.0, "right": 74.0, "top": 6.0, "bottom": 40.0}
+    size = {"height": 168.0, "left": 122.0, "right": 80.0, "top": 6.0, "bottom": 40.0}
     panel = Panel(0.0, max(row[4] for row in rows) * 1.06, 1.0, **size)
     parts = []
     for value in ticks(0, panel.x_high, 5):
@@ -234,7 +234,7 @@ class Panel:
     y_high: float
     width: float = 480.0
     height: float = 280.0
-    left: float = 56.0
+    left: float = 66.0
     right: float = 14.0
     top: float = 14.0
     bottom: float = 46.0

@@ -88,6 +88,15 @@ def with_code(words: str) -> Markup:
     return Markup("").join(made)
 
 
+def breakable(words: str) -> Markup:
+    """A path or a name, escaped, with places where a line may end.
+
+    >>> breakable("a/b_c")
+    Markup('a/<wbr>b_<wbr>c')
+    """
+    return Markup(str(escape(words)).replace("/", "/<wbr>").replace("_", "_<wbr>"))
+
+
 @functools.cache
 def template(name: str) -> Template:
     """A template of this package; what is put into HTML is escaped."""
@@ -98,7 +107,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["with_code"] = with_code
+    environment.filters |= {"with_code": with_code, "breakable": breakable}
     return environment.get_template(name)
 
 
