@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench setup package clean
+.PHONY: demo test lint browser bench docs setup package clean
 
 setup: $(READY)
 
@@ -32,6 +32,11 @@ browser:
 
 test: lint browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The site goes to build/site; a warning is an error.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open build/site/index.html."
 
 bench: $(READY)
 	$(BIN)/python -m bench

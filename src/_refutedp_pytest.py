@@ -33,7 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="seed of every privacy check; decides over the tests",
     )
     group.addoption(
-        "--refutedp-report", metavar="DIR", help="write a JSON and an HTML report of every privacy check into DIR"
+        "--refutedp-report",
+        metavar="DIR",
+        help="write JSON, HTML and SARIF of every privacy check into DIR",
     )
 
 

@@ -62,6 +62,7 @@ class Session:
             result.save(path)
             if folder is not None:
                 result.to_html(path.with_suffix(".html"))
+                result.to_sarif(path.with_suffix(".sarif"))
         except (RefuteDPError, OSError) as error:
             self.item.user_properties.append((PROPERTY, f"  not saved: {error}"))
             return None

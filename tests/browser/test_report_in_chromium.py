@@ -157,6 +157,14 @@ def test_no_horizontal_scroll(visit, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(("width", "height"), [(380, 800), (1280, 800)])
+def test_the_first_screen_says_what_broke_where_and_how_to_mend_it(visit, width, height):
+    page = visit("numeric", viewport={"width": width, "height": height})
+    for part in ("h1", ".cause .where", ".cause .statement", ".cause .change", ".numbers"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= height, part
+
+
 def test_the_keyboard_reaches_what_can_be_opened(visit):
     page = visit("numeric")
     page.keyboard.press("Tab")

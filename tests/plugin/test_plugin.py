@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -91,7 +92,16 @@ def test_a_build_server_reads_the_counterexample_once(suite, monkeypatch, worker
 def test_reports_are_written_where_asked(suite):
     run(suite, "-n", "2", "--refutedp-report", "reports")
     names = sorted(path.suffix for path in (suite.path / "reports").iterdir())
-    assert names == [".html"] * 3 + [".json"] * 3
+    assert names == [".html"] * 3 + [".json"] * 3 + [".sarif"] * 3
+
+
+def test_junit_has_the_counterexample_and_its_first_line_as_the_message(suite):
+    run(suite, "-k", "test_leak and not factory", "--junitxml", "report.xml")
+    (case,) = ElementTree.parse(suite.path / "report.xml").iter("testcase")
+    (failure,) = case.iter("failure")
+    assert failure.get("message") == "VIOLATION: noisy_max does not satisfy 0.5-differential privacy."
+    assert "leaky.py, line 2, in noisy_max" in failure.text and "Tested: " in failure.text
+    assert "Traceback" not in failure.text
 
 
 def test_options_decide_over_the_tests_and_runs_repeat(suite):

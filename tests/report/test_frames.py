@@ -11,7 +11,7 @@ import pytest
 from refutedp.api.saved.values import decode, encode
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
-from refutedp.report.html import side_by_side
+from refutedp.report.exhibits import side_by_side
 from refutedp.report.python_code import literal
 from refutedp.report.text import pair_lines
 
@@ -135,7 +135,7 @@ def test_frames_print_as_tables_with_marks_where_they_differ():
     assert "   >  39" in lines and "      and 39 rows that both inputs have" in lines
     rows = side_by_side(Pair(frame, frame.iloc[1:], "given")).rows
     assert [(row.d1, row.d2, row.differs) for row in rows] == [
-        ("age=30, city='Bern'", "", True),
+        ("age=30, city='Bern'", None, True),
         ("age=41, city='Genf'", "age=41, city='Genf'", False),
     ]
 

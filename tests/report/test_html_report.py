@@ -1,18 +1,23 @@
 """The HTML report as text: complete, self-contained, and nothing from mechanisms or data can run in it."""
 
+import html
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import escape
 
-from refutedp import Verdict
+from refutedp import PureDP, Verdict
 from refutedp.detector.profile import Bin, Profile
 from refutedp.events.features.basic import Value
 from refutedp.events.predicates import Equals
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
-from refutedp.report.html import report_html, side_by_side
+from refutedp.report import figures
+from refutedp.report.exhibits import side_by_side
+from refutedp.report.html import report_html
 
 EVIL = '<img src=x onerror="alert(1)"></script><script>alert(2)</script>{{ 7*7 }}\'"&'
 
@@ -25,7 +30,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
-        if tag not in ("meta", "link", "br", "img", "rect", "line", "path", "circle"):
+        if tag not in ("meta", "link", "br", "wbr", "img", "rect", "line", "path", "circle"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -127,13 +132,45 @@ def test_evil_texts_stay_text(violation, verdict):
         assert not {"img", "script"} & set(parse(fragment).tags)
 
 
+def test_the_report_starts_with_the_cause_and_marks_its_line(violation):
+    page = report_html(violation)
+    told = violation.explained().explanation
+    head, _, body = page.partition("</header>")
+    assert f"line {told.place.line}" in head and str(escape(told.place.text)) in head
+    assert "Tested: " in head and "<ins>" in head
+    (marked,) = re.findall(r'<li class="leak"><span class="no">(\d+)</span>', body)
+    assert int(marked) == told.place.line
+    assert '<table class="ledger">' in body
+
+
+def test_the_limit_is_never_cut_off(violation):
+    profile = Profile("x", "", 1000, 1000, tuple(Bin(str(i), i, i + 1, 50, y, i == 0) for i, y in enumerate((5, 50))))
+    # Eight times the second bar would leave the figure: the limit is drawn over the event alone, and whole.
+    drawn = figures.histogram(profile, PureDP(math.log(8)))
+    (limit,) = re.findall(r'<path d="([^"]*)" class="line bound"', drawn)
+    heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", limit)]
+    assert len(heights) == 2 and len(set(heights)) == 1 and heights[0] > figures.Panel(0, 1, 1).top
+    (limit,) = re.findall(r'<path d="([^"]*)" class="line bound"', figures.histogram(profile, PureDP(math.log(2))))
+    assert limit.count("L") == 3
+
+
+def test_a_notebook_shows_inputs_arguments_and_a_coloured_verdict(violation, none_found, curves):
+    shown = violation._repr_html_()
+    assert 'class="verdict violation"' in shown and 'class="verdict not-found"' in none_found._repr_html_()
+    assert "<code>epsilon = 4.0</code>" in shown and "<th>0 to 4</th>" in shown
+    assert violation.explained().explanation.place.text in html.unescape(shown)
+    assert curves._repr_html_().count('class="key s') == 2
+
+
 def test_long_inputs_show_what_differs():
     table = side_by_side(Pair([0] * 500, [0] * 499 + [1], "given"))
-    assert [row.position for row in table.rows] == ["499"]
-    assert table.left_out == 499
+    assert [(row.position, row.count) for row in table.rows] == [("0 to 498", 499), ("499", 1)]
+    alternating = side_by_side(Pair([0, 1] * 250, [0, 1] * 249 + [0, 2], "given"))
+    assert [row.position for row in alternating.rows] == ["499"]
+    assert alternating.left_out == 499
 
 
 def test_inputs_of_different_lengths_and_other_kinds():
     table = side_by_side(Pair([1], [1, 2], "given"))
-    assert [(row.d1, row.d2, row.differs) for row in table.rows] == [("1", "1", False), ("", "2", True)]
+    assert [(row.d1, row.d2, row.differs) for row in table.rows] == [("1", "1", False), (None, "2", True)]
     assert side_by_side(Pair({"a": 1}, {"a": 2}, "given")).whole == ("{'a': 1}", "{'a': 2}")

@@ -72,3 +72,10 @@ def test_a_mean_that_lets_nan_through_is_found_by_the_default_records():
     result = check(mean, epsilon=1.0, adjacency=ADD_REMOVE, search_runs=1000, confirm_runs=2000)
     assert result.verdict is Verdict.VIOLATION
     assert "nan" in str(result)
+
+
+@pytest.mark.parametrize(("name", "most"), [("violation", 30), ("categories", 30), ("mixed", 30), ("none_found", 15)])
+def test_the_text_fits_on_a_screen(name, most, request):
+    lines = str(request.getfixturevalue(name)).splitlines()
+    wrapped = sum(max(math.ceil(len(line) / 120), 1) for line in lines)
+    assert wrapped <= most, "\n".join(lines)

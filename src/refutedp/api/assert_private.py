@@ -42,7 +42,7 @@ def assert_private(mechanism: Any, claim: Claim | None = None, **keywords: Unpac
     watcher = _pytest_session()
     if watcher is not None:
         keywords = watcher.keywords_for(keywords)
-    result = check(mechanism, claim, **keywords)
+    result = check(mechanism, claim, **keywords).explained()
     replay = _check_command(result) if watcher is None else watcher.record(result)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(str(result) if replay is None else f"{result}\nReplay: {replay}", result)

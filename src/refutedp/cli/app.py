@@ -89,6 +89,8 @@ def check_command(
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
     pytest: o.PytestPath = None,
+    sarif: o.SarifPath = None,
+    github: o.Github = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
@@ -106,7 +108,7 @@ def check_command(
     """
     with running(quiet=quiet, verbose=verbose) as watch:
         options["progress"] = watch.update
-        watch.files = files = Files(json, html, plot, pytest)
+        watch.files = files = Files(json, html, plot, pytest, sarif, github=github)
         with files.clean_stdout():
             named = parse.one_target(mechanism, command)
             result = check(
@@ -188,6 +190,8 @@ def replay_command(
     json: o.JsonPath = None,
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
+    sarif: o.SarifPath = None,
+    github: o.Github = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
@@ -203,7 +207,7 @@ def replay_command(
     """
     with running(quiet=quiet, verbose=verbose) as watch:
         options["progress"] = watch.update
-        files = Files(json, html, plot)
+        files = Files(json, html, plot, sarif=sarif, github=github)
         with files.clean_stdout():
             named = None if mechanism is None else parse.target(mechanism)
             again = replay(result, None if named is None else named.function, **options)
@@ -217,12 +221,15 @@ def report_command(
     html: o.HtmlPath = None,
     plot: o.PlotPath = None,
     pytest: o.PytestPath = None,
+    sarif: o.SarifPath = None,
+    github: o.Github = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Print a saved result, and write its report; the mechanism is not needed, and nothing is run.
 
-    Without --html, --plot or --pytest, the report of result.json goes to result.html, that of a sweep to a figure.
+    Unless a file or --github is asked for, the report of result.json goes to result.html, that of a sweep to a
+    figure.
 
     \b
     Examples:
@@ -232,11 +239,11 @@ def report_command(
     with running(quiet=quiet, verbose=verbose):
         loaded = load(result)
         is_sweep = not isinstance(loaded, Result)
-        if html is None and plot is None and pytest is None:
+        if html is None and plot is None and pytest is None and sarif is None and not github:
             html, plot = (None, result.with_suffix(".svg")) if is_sweep else (result.with_suffix(".html"), None)
-        if is_sweep and (html is not None or pytest is not None):
-            raise UsageError(f"{result} holds a sweep, which has no HTML report and no test: use --plot")
-        files = Files(None, html, plot, pytest)
+        if is_sweep and (html is not None or pytest is not None or sarif is not None or github):
+            raise UsageError(f"{result} holds a sweep, which has no report, no test and no annotation: use --plot")
+        files = Files(None, html, plot, pytest, sarif, github=github)
         if not quiet:
             say(str(loaded))
         files.write(loaded, quiet=quiet)

@@ -122,6 +122,10 @@ JsonPath = Annotated[
     str | None, typer.Option("--json", metavar="PATH", help="Save for replay; - for standard output.")
 ]
 HtmlPath = Annotated[Path | None, typer.Option("--html", metavar="PATH", help="Write an HTML report.")]
+SarifPath = Annotated[
+    Path | None, typer.Option("--sarif", metavar="PATH", help="Write SARIF 2.1.0, for code scanning and editors.")
+]
+Github = Annotated[bool, typer.Option("--github", help="Print an annotation that GitHub Actions shows at the line.")]
 PlotPath = Annotated[Path | None, typer.Option("--plot", metavar="PATH", help="Write a figure: .svg, .png or .pdf.")]
 PytestPath = Annotated[
     Path | None, typer.Option("--pytest", metavar="PATH", help="Write the counterexample as a failing test.")

@@ -22,6 +22,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.settings import Progress
 from refutedp.report.exact_words import exact_bound
+from refutedp.report.github import annotation
 
 EXIT_CODES = {Verdict.NOT_FOUND: 0, Verdict.VIOLATION: 1, Verdict.INCONCLUSIVE: 3}
 BAD_USE = 2
@@ -129,13 +130,20 @@ class Files:
     html: Path | None = None
     plot: Path | None = None
     pytest: Path | None = None
+    sarif: Path | None = None
+    github: bool = False
 
     def __post_init__(self) -> None:
-        for path in (None if self.json_to_stdout else self.json, self.html, self.plot, self.pytest):
+        for path in (None if self.json_to_stdout else self.json, self.html, self.plot, self.pytest, self.sarif):
             if path is not None:
                 require_writable(Path(path))
         if self.plot is not None and self.plot.suffix.lower() not in PLOT_KINDS:
             raise UsageError(f"--plot {self.plot} must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything beside the text was asked for."""
+        return self.github or any((self.json, self.html, self.plot, self.pytest, self.sarif))
 
     @property
     def json_to_stdout(self) -> bool:
@@ -150,7 +158,7 @@ class Files:
         """Write all of them, and say so."""
         asked: list[tuple[str | Path | None, Callable[[Any], Any]]] = [(self.json, what.save), (self.plot, what.plot)]
         if isinstance(what, Result):
-            asked.insert(1, (self.html, what.to_html))
+            asked[1:1] = [(self.html, what.to_html), (self.sarif, what.to_sarif)]
             if self.pytest is not None and what.counterexample is None:
                 say(f"{self.pytest} was not written: there is no counterexample to turn into a test", error=True)
             else:
@@ -163,12 +171,17 @@ class Files:
         if self.json_to_stdout:
             with contextlib.suppress(BrokenPipeError):
                 print(dumps(what).decode(), end="", flush=True)
+        if self.github and isinstance(what, Result):
+            # GitHub reads both streams.
+            say(annotation(what), error=self.json_to_stdout)
         if written and not quiet:
             say(f"Wrote {', '.join(written)}.", error=True)
 
 
 def finish(result: Result, files: Files, *, quiet: bool) -> None:
     """Show the result, whole or in one line, write the files, and exit with the verdict's code."""
+    if not quiet or files.wanted:
+        result = result.explained()  # once for all of them
     if quiet:
         say(one_line(result), error=files.json_to_stdout)
     else:

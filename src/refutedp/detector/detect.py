@@ -232,7 +232,8 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
     float_leak, calls = _float_leak(found, claim, settings, report) if in_time else (None, 0)
     besides = convicted[1].evidence if len(convicted) > 1 else None
     notes = [outside_note(best.evidence, besides, found.suspected)] if convicted else []
-    notes += [] if float_leak is None else [float_leak_note(float_leak)]
+    # Beside a violation, rounding is no news: `float_leak` holds it.
+    notes += [] if float_leak is None or convicted else [float_leak_note(float_leak)]
     effort = Effort(
         found.pairs,
         found.events,

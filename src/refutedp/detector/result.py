@@ -133,6 +133,12 @@ class Result:
 
         save_html(self, path)
 
+    def to_sarif(self, path: str | os.PathLike[str]) -> None:
+        """Write the finding as SARIF 2.1.0, for code scanning and editors, at the guilty line where it is known."""
+        from refutedp.report.sarif import save_sarif
+
+        save_sarif(self, path)
+
     def to_pytest(self, path: str | os.PathLike[str]) -> None:
         """Write a small test that fails while the counterexample holds and passes once it is mended."""
         from refutedp.report.python_code import save_pytest

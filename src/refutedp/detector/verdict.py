@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refutedp.detector.result import Verdict
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.inputs.source import NEGATIVE
-from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.model.adjacency import ALL_DIFFER
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence, ExactEvidence
@@ -65,11 +65,11 @@ def distrust_note(trouble: Contradicted) -> str:
 def other_adjacency_note(verdict: Verdict) -> str:
     """What a small check under the other adjacency says, where the user stated none."""
     told = {
-        Verdict.VIOLATION: f"{ONE_DIFFERS}, the claim breaks too",
-        Verdict.NOT_FOUND: f"{ONE_DIFFERS}, no violation was found; if that is meant, say adjacency=ONE_DIFFERS",
-        Verdict.INCONCLUSIVE: f"{ONE_DIFFERS}, a small check could not tell; try adjacency=ONE_DIFFERS",
+        Verdict.VIOLATION: "the claim breaks with adjacency=ONE_DIFFERS, too",
+        Verdict.NOT_FOUND: "with adjacency=ONE_DIFFERS, no violation was found",
+        Verdict.INCONCLUSIVE: "with adjacency=ONE_DIFFERS, a small check could not tell",
     }[verdict]
-    return f"You did not say which inputs are neighbours, so {ALL_DIFFER}. Where {told}."
+    return f"No adjacency was given, so {ALL_DIFFER}; {told}."
 
 
 def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
@@ -112,10 +112,5 @@ def p_value_text(log_p: float) -> str:
 
 def float_leak_note(evidence: Evidence) -> str:
     """One sentence on a leak through the last digits of floats."""
-    counts, pair = evidence.counts, evidence.pair
-    return (
-        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
-        f"on {one_line(pair.d1)} and {counts.y / max(counts.n_y, 1):.2%} on {one_line(pair.d2)} "
-        f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
-        'round the output to a grid, or let it decide with float_leaks="convict".'
-    )
+    told = p_value_text(evidence.log_p_value)
+    return f"Floats give the input away (p = {told}), real numbers would not: round the output; see float_leaks."

@@ -6,6 +6,7 @@ import math
 
 from refutedp.model.claims import Claim
 from refutedp.model.records import ExactEvidence, ExactLoss
+from refutedp.report.readable import ratio_words
 
 
 def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
@@ -54,13 +55,11 @@ def loss_lines(loss: ExactLoss | None) -> list[str]:
     first, second = loss.paths
     low, high = loss.epsilon
     value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
-    lines = [
-        f"  on this pair the real ε is {value}, up to rounding: nothing larger exists, for all paths",
-        f"  of the function are known ({first:,} on d1, {second:,} on d2)",
-    ]
+    exact = ""
     if loss.delta is not None and loss.delta[0] > 0:
-        lines[-1] += f"; its real δ at the claimed ε is {sum(loss.delta) / 2:.6g}"
-    return lines
+        exact = f", and at the claimed ε the real δ {sum(loss.delta) / 2:.6g}"
+    paths = f"{first:,} on d1 and {second:,} on d2"
+    return [f"  on this pair the real ε is {value}{exact}, up to rounding, for all paths are known ({paths})"]
 
 
 def probability_text(value: float) -> str:
@@ -75,15 +74,6 @@ def probability_text(value: float) -> str:
 def exact_bound(exact: ExactEvidence) -> str:
     """The least ε that permits the probabilities, as text."""
     return "∞" if exact.high == 0 else f"{exact.epsilon_lower_bound:.4g}"
-
-
-def ratio_words(epsilon: float) -> str:
-    """A ratio as a power of e and as a number.
-
-    >>> ratio_words(0.5)
-    'e^0.5 = 1.649'
-    """
-    return f"e^{epsilon:g} = {math.exp(epsilon):.4g}"
 
 
 def _at_most(high: float) -> str:

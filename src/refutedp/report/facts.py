@@ -9,13 +9,13 @@ import numpy as np
 
 from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Result, Verdict
-from refutedp.detector.verdict import p_value_text
 from refutedp.hypothesis.certify import confidence_region, deltas_at
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Evidence
-from refutedp.report.exact_words import exact_sentence, ratio_words
+from refutedp.report.exact_words import exact_sentence
+from refutedp.report.readable import number_words, p_words, raised, ratio_words
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -89,9 +89,9 @@ def bound_words(claim: Claim) -> str:
 
     >>> from refutedp.model.claims import PureDP
     >>> bound_words(PureDP(0.5))
-    'most the claim allows for d1: e^0.5 × d2'
+    'most the claim allows for d1: e⁰·⁵ × d2'
     """
-    formula = "" if claim.pure_epsilon is None else f": e^{claim.pure_epsilon:g} × d2"
+    formula = "" if claim.pure_epsilon is None else f": e{raised(claim.pure_epsilon)} × d2"
     return f"most the claim allows for d1{formula}"
 
 
@@ -142,7 +142,11 @@ def in_a_sentence(result: Result) -> str:
         )
     one, other = rates(evidence)
     seen = ratio(evidence)
-    times = "and never on d2" if seen is None else f"and on d2 in {percent(other.value)}: {seen:.3g} times as often"
+    times = (
+        "and never on d2"
+        if seen is None
+        else f"and on d2 in {percent(other.value)}: {number_words(seen)} times as often"
+    )
     how_often = "happened in {} of the fresh runs" if evidence.estimates is None else "happens in {} of runs"
     start = (
         f"The event “{evidence.event.words()}” {how_often.format(percent(one.value))} on d1 {times}. "
@@ -150,7 +154,7 @@ def in_a_sentence(result: Result) -> str:
     )
     match result.verdict:
         case Verdict.VIOLATION:
-            p_value = p_value_text(evidence.log_p_value)
+            p_value = p_words(evidence.log_p_value).removeprefix("< ")
             return f"{start} If the claim held, chance would show as much with probability at most {p_value}."
         case Verdict.INCONCLUSIVE if result.vacuous:
             return f"{start} In nearly every run, {result.vacuous}: nothing was tested."

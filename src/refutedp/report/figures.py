@@ -18,6 +18,10 @@ from refutedp.report import facts
 from refutedp.report.facts import percent
 
 MOST_CURVES = 6
+MOST_ROOM = 3.0
+"""How much higher than the highest bar a figure may be, so that the claim's limit is in it."""
+LEAST_BAR = 5.0
+"""Bars that are lower have their share written above them."""
 Points: TypeAlias = list[tuple[float, float]]
 
 
@@ -48,16 +52,24 @@ def _numeric(profile: Profile, claim: Claim) -> tuple[Panel, list[str]]:
         for low, high, _, x, y in rows
     ]
     top = max(max(at["d1"], at["d2"]) for at in heights)
-    most = max(at["bound"] for at in heights)
-    panel = Panel(rows[0][0], rows[-1][1], max((top or 1.0) * 1.15, min(most * 1.05, top * 1.9)))
+    # The limit is drawn whole, or, where that would flatten the bars, over the event alone: never cut off.
+    whole = max(at["bound"] for at in heights) <= MOST_ROOM * top
+    limited = [at["bound"] for (*_, inside, _, _), at in zip(rows, heights, strict=True) if whole or inside]
+    room = max([value for value in limited if value <= MOST_ROOM * top], default=0.0)
+    panel = Panel(rows[0][0], rows[-1][1], max((top or 1.0) * 1.15, room * 1.05))
     parts = _shaded(panel, [(low, high) for low, high, inside, *_ in rows if inside])
     parts += panel.frame(shorten(profile.feature, 48), "share of runs", percent)
-    lines: dict[str, Points] = {"d1": [], "d2": [], "bound": []}
-    for (low, high, *_), at in zip(rows, heights, strict=True):
-        for name, value in at.items():
-            lines[name] += [(panel.x(low), panel.y(value)), (panel.x(high), panel.y(value))]
+    lines: dict[str, Points] = {"d1": [], "d2": []}
+    limits: list[Points] = [[]]
+    for (low, high, inside, *_), at in zip(rows, heights, strict=True):
+        for name in ("d1", "d2"):
+            lines[name] += [(panel.x(low), panel.y(at[name])), (panel.x(high), panel.y(at[name]))]
+        if (whole or inside) and at["bound"] <= panel.y_high:
+            limits[-1] += [(panel.x(low), panel.y(at["bound"])), (panel.x(high), panel.y(at["bound"]))]
+        elif limits[-1]:
+            limits.append([])
     parts.append(path([(lines["d2"][0][0], panel.floor), *lines["d2"], (lines["d2"][-1][0], panel.floor)], "area d2"))
-    parts += [path(piece, "line bound") for piece in _below_the_top(lines["bound"], panel)]
+    parts += [path(piece, "line bound") for piece in limits if piece]
     return panel, [*parts, path(lines["d2"], "line d2"), path(lines["d1"], "line d1")]
 
 
@@ -75,17 +87,6 @@ def _shaded(panel: Panel, ranges: Points) -> list[str]:
     ]
 
 
-def _below_the_top(points: Points, panel: Panel) -> list[Points]:
-    """The line in pieces, without the stretches that would leave the figure at the top."""
-    pieces: list[Points] = [[]]
-    for point in points:
-        if point[1] > panel.top + 0.01:
-            pieces[-1].append(point)
-        elif pieces[-1]:
-            pieces.append([])
-    return [piece for piece in pieces if len(piece) > 1]
-
-
 def _categories(profile: Profile, claim: Claim) -> tuple[Panel, list[str]]:
     count = len(profile.bins)
     rows = facts.shares(profile)
@@ -99,6 +100,9 @@ def _categories(profile: Profile, claim: Claim) -> tuple[Panel, list[str]]:
         for name, start, value in (("d1", 0.14, x), ("d2", 0.52, y)):
             left, right, up = panel.x(i + start), panel.x(i + start + 0.34), panel.y(value)
             parts.append(tag("rect", x=left, width=right - left, y=up, height=panel.floor - up, css=f"bar {name}"))
+            if 0 < panel.floor - up < LEAST_BAR and count <= 4:
+                anchor, beside = ("end", right - 2) if name == "d1" else ("start", left + 2)
+                parts.append(text(percent(value), beside, up - 5, anchor=anchor))
         most = claim.largest(y)
         if most <= panel.y_high:
             limit = panel.y(most)
@@ -122,7 +126,8 @@ def rates(evidence: Evidence, claim: Claim) -> str:
         ("allowed for d1", "bound", claim.largest(other.value), claim.largest(other.low), claim.largest(other.high)),
         ("on d2", "d2", other.value, other.low, other.high),
     )
-    panel = Panel(0.0, max(row[4] for row in rows) * 1.06, 1.0, height=168.0, left=108.0, top=6.0, bottom=40.0)
+    size = {"height": 168.0, "left": 122.0, "right": 80.0, "top": 6.0, "bottom": 40.0}
+    panel = Panel(0.0, max(row[4] for row in rows) * 1.06, 1.0, **size)
     parts = []
     for value in ticks(0, panel.x_high, 5):
         parts.append(path([(panel.x(value), panel.top), (panel.x(value), panel.floor)], "grid"))
@@ -133,6 +138,7 @@ def rates(evidence: Evidence, claim: Claim) -> str:
         parts.append(tag("rect", x=panel.left, width=panel.x(value) - panel.left, y=y, height=24.0, css=f"bar {css}"))
         parts.append(path([(panel.x(low), y + 12), (panel.x(high), y + 12)], "whisker"))
         parts += [path([(x, y + 6), (x, y + 18)], "whisker") for x in (panel.x(low), panel.x(high))]
+        parts.append(text(percent(value), panel.x(max(high, value)) + 6, y + 17))
     label = "share of fresh runs in the event" if evidence.estimates is None else "probability of the event"
     parts.append(text(label, (panel.left + panel.width) / 2, panel.height - 4, anchor="middle"))
     description = (
@@ -228,7 +234,7 @@ class Panel:
     y_high: float
     width: float = 480.0
     height: float = 280.0
-    left: float = 56.0
+    left: float = 66.0
     right: float = 14.0
     top: float = 14.0
     bottom: float = 46.0

@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from refutedp.api.saved.files import write_atomically
 from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.result import Result, Sweep, Verdict
-from refutedp.detector.verdict import p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.errors import UsageError
-from refutedp.model.records import Evidence, ExactEvidence, Pair
+from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.report import facts, figures
-from refutedp.report.exact_words import basis, exact_bound, loss_lines, probability_text, ratio_words
+from refutedp.report.cause import remedy_told
+from refutedp.report.exact_words import basis, exact_bound, loss_lines, probability_text
+from refutedp.report.exhibits import cost_words, lines_of, side_by_side
 from refutedp.report.python_code import snippet
+from refutedp.report.readable import number_words, p_words, ratio_words
 from refutedp.report.text import (
-    aligned,
     examined,
     headline,
     method_words,
     own_bound,
     p_value_table,
-    record_texts,
 )
 
-MOST_ROWS = 60
-"""Entries of an input listed one by one; longer inputs show those that differ."""
 VERDICTS = {
     Verdict.VIOLATION: "Violation",
     Verdict.INCONCLUSIVE: "Inconclusive",
     Verdict.NOT_FOUND: "No violation found",
 }
-_ROLES = {
-    "branch": (ast.If, ast.IfExp, ast.Match, ast.Try, ast.Assert),
-    "loop": (ast.While, ast.For),
-    "exit": (ast.Break, ast.Continue, ast.Raise, ast.Return),
-}
-"""What a line of a mechanism's source decides, by the statement on it."""
 
 
 def save_html(result: Result, path: str | os.PathLike[str]) -> None:
@@ -60,13 +51,18 @@ def report_html(result: Result) -> str:
     >>> page.startswith("<!doctype html>"), "<script" in page
     (True, False)
     """
-    result = result.profiled()
+    result = result.explained().profiled()
     return template("report.html.j2").render(
         result=result,
         verdict_name=VERDICTS[result.verdict],
         headline=headline(result),
         sentence=facts.in_a_sentence(result),
-        source=() if result.origin is None else lines_of(result.origin.source, result.origin.line),
+        source=() if result.origin is None else lines_of(result.origin, result.explanation),
+        told=result.explanation,
+        remedy=None if result.explanation is None else remedy_told(result.explanation),
+        cost_words=cost_words,
+        claimed_words=claimed_words(result.claim),
+        number_words=number_words,
         snippet=_snippet(result),
         settings=[
             (f.name, repr(getattr(result.settings, f.name))) for f in fields(result.settings) if f.name != "progress"
@@ -79,6 +75,28 @@ def report_html(result: Result) -> str:
     )
 
 
+def with_code(words: str) -> Markup:
+    """A sentence, escaped, what stands between backquotes as code.
+
+    >>> with_code("`q` moves by 1 < 2")
+    Markup('<code>q</code> moves by 1 &lt; 2')
+    """
+    parts = words.split("`")
+    if len(parts) % 2 == 0:
+        return escape(words)
+    made = [Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
+    return Markup("").join(made)
+
+
+def breakable(words: str) -> Markup:
+    """A path or a name, escaped, with places where a line may end.
+
+    >>> breakable("a/b_c")
+    Markup('a/<wbr>b_<wbr>c')
+    """
+    return Markup(str(escape(words)).replace("/", "/<wbr>").replace("_", "_<wbr>"))
+
+
 @functools.cache
 def template(name: str) -> Template:
     """A template of this package; what is put into HTML is escaped."""
@@ -89,6 +107,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"with_code": with_code, "breakable": breakable}
     return environment.get_template(name)
 
 
@@ -113,11 +132,11 @@ def _told(result: Result, evidence: Evidence) -> dict[str, Any]:
         "allowed": _allowed(claim, evidence),
         "bound": f"{own_bound(claim, evidence):.3g}",
         "confidence": f"{100 * evidence.confidence:.6g}%",
-        "p_value": p_value_text(evidence.log_p_value),
+        "p_value": p_words(evidence.log_p_value),
         "test": method_words(evidence),
         "examined": " ".join(line.strip() for line in examined(result)).capitalize(),
         "noise": confirmation_of(evidence.candidate).noise_words,
-        "ratio": "only on d1" if seen is None else f"{seen:.3g}",
+        "ratio": "only on d1" if seen is None else f"{number_words(seen)} times",
         "rates": facts.rates(evidence),
         "percent": facts.percent,
         "bound_words": facts.bound_words(claim),
@@ -141,44 +160,14 @@ def _curve(result: Result, evidence: Evidence, claimed: float) -> tuple[Markup, 
     return Markup(drawn), [(epsilon, facts.p_value_at(evidence, epsilon)) for epsilon in epsilons]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One entry of both inputs; an input that has no such entry shows nothing."""
-
-    position: str
-    d1: str
-    d2: str
-    differs: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """The inputs entry by entry, or as they print when they are no sequences."""
-
-    rows: tuple[Row, ...]
-    left_out: int
-    whole: tuple[str, str] | None
-
-
-def side_by_side(pair: Pair) -> SideBySide:
-    """The two inputs of a pair, for a table.
-
-    >>> [row.differs for row in side_by_side(Pair([1, 2], [1, 3], "given")).rows]
-    [False, True]
-    """
-    one, other = record_texts(pair.d1), record_texts(pair.d2)
-    if one is None or other is None:
-        return SideBySide((), 0, (repr(pair.d1), repr(pair.d2)))
-    rows = [Row(str(i), a or "", b or "", a != b) for i, (a, b) in enumerate(aligned(one, other))]
-    if len(rows) <= MOST_ROWS:
-        return SideBySide(tuple(rows), 0, None)
-    shown = tuple([row for row in rows if row.differs][:MOST_ROWS])
-    return SideBySide(shown, len(rows) - len(shown), None)
+def claimed_words(claim: Claim) -> str:
+    """A claim in a word or two."""
+    return str(claim) if claim.pure_epsilon is None else f"ε = {claim.pure_epsilon:g}"
 
 
 def _allowed(claim: Claim, evidence: Evidence) -> str:
     if claim.pure_epsilon is not None:
-        return f"{ratio_words(claim.pure_epsilon)} times d2"
+        return f"{ratio_words(claim.pure_epsilon)} times"
     return f"{facts.percent(claim.largest(evidence.rates[1]))} at d2's rate"
 
 
@@ -189,33 +178,6 @@ def _snippet(result: Result) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of source; `role` is "branch", "loop", "exit" or empty."""
-
-    number: int
-    text: str
-    role: str
-
-
-def lines_of(source: str, first: int = 1) -> list[Line]:
-    """The source line by line, numbered as in its file, with what each line decides.
-
-    >>> [line.role for line in lines_of("def f(x):\\n    if x:\\n        return 1\\n    return 0")]
-    ['', 'branch', 'exit', 'exit']
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):  # a method's or a lambda's lines need not parse on their own
-        nodes = []
-    roles: dict[int, str] = {}
-    for node in nodes:
-        for role, kinds in _ROLES.items():
-            if isinstance(node, kinds):
-                roles.setdefault(node.lineno, role)
-    return [Line(first + i, text, roles.get(i + 1, "")) for i, text in enumerate(source.splitlines())]
-
-
 def result_html(result: Result) -> str:
     """The verdict, the rates, a figure and, folded away, the whole text.
 
@@ -224,9 +186,16 @@ def result_html(result: Result) -> str:
     >>> "nothing was tested" in shown
     True
     """
+    result = result.explained()
     profile = None if result.evidence is None else result.profiled().profile
+    shown = result.counterexample or result.evidence
     return template("notebook.html.j2").render(
         verdict=VERDICTS[result.verdict],
+        kind=result.verdict.value.replace(" ", "-"),
+        told=result.explanation,
+        remedy=None if result.explanation is None else remedy_told(result.explanation),
+        pair=None if shown is None else shown.pair,
+        inputs=None if shown is None else side_by_side(shown.pair),
         headline=headline(result),
         sentence=facts.in_a_sentence(result),
         rates=() if result.evidence is None else facts.rates(result.evidence),
@@ -243,6 +212,7 @@ def sweep_html(sweep: Sweep) -> str:
         sweep=sweep,
         claimed=claimed,
         rows=rows,
+        curves=min(len(claimed), figures.MOST_CURVES),
         figure=Markup(figures.sweep_curves(sweep)),
         text=str(sweep),
     )

@@ -15,7 +15,8 @@ from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
 from refutedp.report.cause import cause_lines, ledger_lines
-from refutedp.report.exact_words import exact_lines, loss_lines, ratio_words
+from refutedp.report.exact_words import exact_lines, loss_lines
+from refutedp.report.readable import number_words, p_words, ratio_words
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
@@ -34,7 +35,7 @@ def explain(result: Result) -> str:
     elif result.evidence is not None:
         lines += pair_lines(result.evidence.pair)
         lines += _arguments(result.evidence.pair)
-        lines += [f"  event: {result.evidence.event.words()}", ""]
+        lines.append(f"  event: {result.evidence.event.words()}")
         lines += _rates(result)
         lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
@@ -79,7 +80,7 @@ def _rates(result: Result) -> list[str]:
     assert evidence is not None
     lines = _counted(evidence) if evidence.estimates is None else _estimated(evidence, evidence.estimates)
     lines.append(f"  {_allowed(result.claim, evidence)}")
-    lines.append(f"  p-value {p_value_text(evidence.log_p_value)} ({method_words(evidence)})")
+    lines.append(f"  p-value {p_words(evidence.log_p_value)} ({method_words(evidence)})")
     if evidence.rule == "early":
         lines.append(f"  convicted after {evidence.decided_after:,} fresh runs by a test that may stop at any time")
     certified = _certified(result.claim, evidence)
@@ -96,11 +97,11 @@ def examined(result: Result) -> list[str]:
     plain = heard.plain
     calls = plain.counts.n_x + plain.counts.n_y
     if plain.log_p_value <= math.log(result.settings.significance):
-        told = p_value_text(plain.log_p_value)
+        told = p_words(plain.log_p_value)
         return [f"  {calls:,} plain calls of the function convict by themselves (p-value {told})"]
     return [
-        f"  the event is too rare for {calls:,} plain calls of the function to convict; their rates agree, and it",
-        f"  repeats {heard.repeated:,} of the runs, in the event and not, on the same noise with equal outputs",
+        f"  too rare for {calls:,} plain calls to convict: their rates agree, and the function itself repeats "
+        f"{heard.repeated:,} of the runs",
     ]
 
 
@@ -161,13 +162,13 @@ def _ratio(evidence: Evidence) -> str:
     p1, p2 = evidence.rates
     if p2 == 0:
         return "on d2 it never happened" if p1 else "it happened on neither side"
-    return f"the ratio of the rates is {p1 / p2:.4g}"
+    return f"the ratio of the rates is {number_words(p1 / p2)}"
 
 
 def method_words(evidence: Evidence) -> str:
     """Which test gave the p-value."""
     if evidence.method == "fisher":
-        other = p_value_text(evidence.log_p_reverse)
+        other = p_words(evidence.log_p_reverse)
         return f"p⊤ of the paper's thinned Fisher test; p⊥ = {other}"
     if evidence.estimates is not None:
         return f"{confirmation_of(evidence.candidate).test_words}, event and direction fixed before them"
