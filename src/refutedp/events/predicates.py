@@ -214,7 +214,7 @@ class Both(_Event, frozen=True, tag="both"):
 Event: TypeAlias = Equals | Among | Interval | Exactly | Both
 
 
-def rows_of(group: Group, rows: slice = slice(None)) -> Iterator[tuple[Scalar, ...]]:
+def rows_of(group: Group, rows: slice | NDArray[np.bool_] = slice(None)) -> Iterator[tuple[Scalar, ...]]:
     """Some outputs of a group, each as the tuple of its leaves."""
     kinds = zip(group.shape.kinds, group.columns, strict=True)
     columns = (column[rows].tolist() if kind != "none" else [None] * len(column[rows]) for kind, column in kinds)
