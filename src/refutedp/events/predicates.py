@@ -72,7 +72,8 @@ class Among(_Event, frozen=True, tag="among"):
         return reduce(or_, (basic.equal(column, value) for value in self.values), False)
 
     def __str__(self) -> str:
-        return f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
+        ordinary = f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
+        return self.of.among(self.values) or ordinary
 
 
 class Interval(_Event, frozen=True, tag="interval"):

@@ -42,24 +42,50 @@ def whole_outputs(first: Outputs, second: Outputs) -> WholeOutputs | None:
     >>> [str(leaves) for _, leaves in found.outputs], found.x.tolist(), found.y.tolist()
     (['(1, 2)', '(1, 3)'], [3, 0], [1, 2])
     """
+    groups = [
+        (side, group)
+        for side, group in _groups(first, second)
+        if group.weights is not None and "float" not in group.shape.kinds and 2 <= len(group.columns) <= LONGEST
+    ]
+    seen = sum(group.rows for _, group in groups)
+    return _counted(groups, FREQUENT if seen > MOST_OUTPUTS else 1)
+
+
+def few_outputs(first: Outputs, second: Outputs, most: int) -> WholeOutputs | None:
+    """All outputs, if they have no floats and are rows of a few groups, so many rows at most; else None."""
+    groups = _groups(first, second)
+    if sum(group.rows for _, group in groups) > most or any("float" in group.shape.kinds for _, group in groups):
+        return None
+    return _counted(groups, 1)
+
+
+def _groups(first: Outputs, second: Outputs) -> list[tuple[int, Group]]:
+    return [(side, group) for side, outputs in enumerate((first, second)) for group in outputs.groups]
+
+
+def _counted(groups: list[tuple[int, Group]], least: int) -> WholeOutputs | None:
+    """The outputs that one side gave so often at least."""
+    # To hash a shape takes long: each has a number.
     shapes: dict[Shape, int] = {}
-    groups: list[tuple[int, int, Group, NDArray[np.int64]]] = []
-    for side, outputs in enumerate((first, second)):
-        for group in outputs.groups:
-            if group.weights is not None and "float" not in group.shape.kinds and 2 <= len(group.columns) <= LONGEST:
-                # To hash a shape takes long: each has a number.
-                groups.append((side, shapes.setdefault(group.shape, len(shapes)), group, group.weights))
-    seen = sum(group.rows for _, _, group, _ in groups)
-    least = FREQUENT if seen > MOST_OUTPUTS else 1
+    weighed = [
+        (
+            side,
+            shapes.setdefault(group.shape, len(shapes)),
+            group,
+            np.ones(group.rows, dtype=np.int64) if group.weights is None else group.weights,
+        )
+        for side, group in groups
+    ]
     hits: dict[tuple[int, tuple[Scalar, ...]], list[int]] = {}
-    for _, number, group, weights in groups:
+    for _, number, group, weights in weighed:
         hits.update(((number, leaves), [0, 0]) for leaves in rows_of(group, weights >= least))
     if not hits:
         return None
-    for side, number, group, weights in groups:
+    for side, number, group, weights in weighed:
         for leaves, weight in zip(rows_of(group), weights.tolist(), strict=True):
             if (both := hits.get((number, leaves))) is not None:
                 both[side] += weight
     known = list(shapes)
     x, y = np.array(list(hits.values()), dtype=np.int64).T
-    return WholeOutputs([(known[number], leaves) for number, leaves in hits], x, y, len(hits) if least == 1 else seen)
+    seen = len(hits) if least == 1 else sum(group.rows for _, group in groups)
+    return WholeOutputs([(known[number], leaves) for number, leaves in hits], x, y, seen)
