@@ -202,11 +202,14 @@ def _short(numbers: Floats, clear: Floats, place: int) -> float:
 
 def _holds(factor: Factor, side: Column) -> Bits:
     """In which runs; the runs of a row with a weight are neighbours."""
-    parts = [np.empty(0, dtype=np.bool_)]
+    found = np.empty(sum(group.size for _, group in side), dtype=np.bool_)
+    start = 0
     for column, group in side:
-        held = np.broadcast_to(np.asarray(factor.holds(column), dtype=np.bool_), group.rows)
-        parts.append(held if group.weights is None else np.repeat(held, group.weights))
-    return np.concatenate(parts)
+        held, end = factor.holds(column), start + group.size
+        many = isinstance(held, np.ndarray) and held.ndim and group.weights is not None
+        found[start:end] = np.repeat(held, group.weights) if many else held
+        start = end
+    return found
 
 
 def _row_sums(table: Bits) -> Hits:
