@@ -206,8 +206,9 @@ def _holds(factor: Factor, side: Column) -> Bits:
     start = 0
     for column, group in side:
         held, end = factor.holds(column), start + group.size
-        many = isinstance(held, np.ndarray) and held.ndim and group.weights is not None
-        found[start:end] = np.repeat(held, group.weights) if many else held
+        if group.weights is not None and isinstance(held, np.ndarray) and held.ndim:
+            held = np.repeat(held, group.weights)
+        found[start:end] = held
         start = end
     return found
 
