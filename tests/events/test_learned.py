@@ -1,5 +1,7 @@
 """What is learned from outputs: conditions, their conjunctions and parities, directions; and when nothing is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,13 +10,16 @@ from refutedp.events.features.leaks import Difference
 from refutedp.events.features.sums import Factor
 from refutedp.events.learned.conditions import Conditions, encoded, held
 from refutedp.events.learned.conjunctions import conjunctions, odd
-from refutedp.events.learned.learn import learned_events
+from refutedp.events.learned.learn import _leave_room, learned_events
 from refutedp.events.learned.models import logistic, mean_differences
 from refutedp.events.learned.split import halves
+from refutedp.events.predicates import Equals
+from refutedp.events.ranking import Scored
 from refutedp.events.screen import clearest, several_may_tell
+from refutedp.events.whole import few_outputs
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.model.claims import PureDP
-from refutedp.model.outputs import Group, Outputs, Shape
+from refutedp.model.outputs import Group, Outputs, Shape, merge
 from refutedp.model.records import count_hits
 from refutedp.sampling.encode import encode
 
@@ -164,3 +169,25 @@ def test_differences_are_of_neighbours_in_one_container():
     made = encoded(encode([[[1.5, 2.5], 3.5], [[1.25, 2.0], 3.0]]), encode([[[1.0, 2.0], 3.0], [[0.5, 2.25], 3.5]]))
     told = {factor.of for factor in made.factors if isinstance(factor.of, Difference)}
     assert told <= {Difference((0, 1), (0, 0))}
+
+
+def test_few_outputs_leave_room_only_where_a_set_of_them_tells_more():
+    rng = np.random.default_rng(9)
+    coins = rng.random((2, 4000, 3)) < 0.5
+    told, hidden = coins.copy(), coins.copy()
+    told[0, :, 0] |= rng.random(4000) < 0.5
+    hidden[0, :, 0] ^= (hidden[0].sum(axis=1) % 2 == 0) & (rng.random(4000) < 0.5)
+    for table, expected in ((told, False), (hidden, True)):
+        first, second = (merge([encode(side.tolist())]) for side in table)
+        single = [
+            Scored(Equals(Value((i,)), value), x, y, x < y, 0.0, 0.0)
+            for i in range(3)
+            for value in (True, False)
+            for x, y in [[int((side[:, i] == value).sum()) for side in table]]
+        ]
+        best = [one if not one.swapped else replace(one, x=one.y, y=one.x) for one in single]
+        every = few_outputs(first, second, 64)
+        assert every.x.sum() == every.y.sum() == 4000
+        scorer = claim_test(PureDP(0.1)).scorer(4000).on_runs(4000, False)
+        assert _leave_room(every, scorer, best) is expected
+        assert few_outputs(first, second, 7) is None

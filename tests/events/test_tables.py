@@ -1,14 +1,18 @@
 """Tables and edges: shortcuts give what the long way gives."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from refutedp.events import whole
 from refutedp.events.features.basic import Count, Last, Length, Value
 from refutedp.events.numbers import Numbers, NumberTable, _distinct, _rounded, edges_of, repeated_numbers
 from refutedp.events.tables import Sides
+from refutedp.events.whole import whole_outputs
 from refutedp.hypothesis.tests.ratio import normal_quantiles
 from refutedp.sampling.encode import encode
 
@@ -88,3 +92,19 @@ def test_normal_quantiles_of_stretches_are_those_of_each_level():
     level = np.repeat([0.01, 0.2, 0.01, 1e-9], [3, 1, 4, 2])
     assert normal_quantiles(level).tolist() == special.ndtri(level).tolist()
     assert normal_quantiles(0.05) == special.ndtri(0.05)
+
+
+def test_of_very_many_whole_outputs_the_frequent_ones_are_counted(monkeypatch):
+    rng = np.random.default_rng(3)
+    sides = [[rng.integers(0, 6, 3).tolist() for _ in range(900)] + [[7, 7]] * repeats for repeats in (40, 3)]
+    first, second = (encode(rows) for rows in sides)
+    everything = whole_outputs(first, second)
+    monkeypatch.setattr(whole, "MOST_OUTPUTS", 100)
+    found = whole_outputs(first, second)
+    naive = [Counter(map(tuple, rows)) for rows in sides]
+    for some in (everything, found):
+        for (_, leaves), x, y in zip(some.outputs, some.x, some.y, strict=True):
+            assert (naive[0][leaves], naive[1][leaves]) == (x, y)
+    kept = {leaves for leaves in naive[0] | naive[1] if max(one[leaves] for one in naive) >= whole.FREQUENT}
+    assert {leaves for _, leaves in found.outputs} == kept
+    assert 0 < len(kept) < len(everything.outputs) <= found.seen

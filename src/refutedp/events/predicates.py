@@ -72,7 +72,8 @@ class Among(_Event, frozen=True, tag="among"):
         return reduce(or_, (basic.equal(column, value) for value in self.values), False)
 
     def __str__(self) -> str:
-        return f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
+        ordinary = f"{self.of.words()} is one of {', '.join(repr(value) for value in self.values)}"
+        return self.of.among(self.values) or ordinary
 
 
 class Interval(_Event, frozen=True, tag="interval"):
@@ -214,7 +215,7 @@ class Both(_Event, frozen=True, tag="both"):
 Event: TypeAlias = Equals | Among | Interval | Exactly | Both
 
 
-def rows_of(group: Group, rows: slice = slice(None)) -> Iterator[tuple[Scalar, ...]]:
+def rows_of(group: Group, rows: slice | NDArray[np.bool_] = slice(None)) -> Iterator[tuple[Scalar, ...]]:
     """Some outputs of a group, each as the tuple of its leaves."""
     kinds = zip(group.shape.kinds, group.columns, strict=True)
     columns = (column[rows].tolist() if kind != "none" else [None] * len(column[rows]) for kind, column in kinds)

@@ -23,7 +23,7 @@ import numpy as np
 
 from refutedp.events.features.basic import Scalar, Value
 from refutedp.events.numbers import Floats, Hits, NumberTable, edges_of, repeated_numbers
-from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Feature, Interval, paths_of, rows_of
+from refutedp.events.predicates import Among, Both, Equals, Event, Exactly, Feature, Interval
 from refutedp.events.screen import clearest
 from refutedp.events.tables import (
     MOST_COORDINATES,
@@ -33,7 +33,8 @@ from refutedp.events.tables import (
     rounding_features,
     subtle_features,
 )
-from refutedp.model.outputs import CATEGORICAL, NUMERIC, Group, Outputs, Shape
+from refutedp.events.whole import whole_outputs
+from refutedp.model.outputs import CATEGORICAL, NUMERIC, Group, Outputs
 from refutedp.model.records import Scorer, count_hits
 
 OPTIMISTIC = 0.02
@@ -47,8 +48,6 @@ MOST_ENDS = 40
 """Ends of two-sided intervals, of which there are quadratically many: a coarser grid than for one-sided ones."""
 LARGEST = 10**300
 """Integers beyond are no ends of intervals, for they are no floats."""
-LONGEST_WHOLE = 256
-"""Outputs of more leaves are not compared as a whole: nobody could read such an event."""
 MOST_CASES = 32
 """Categorical events, the most frequent ones, that are combined with numeric events."""
 LEAST_CASE = 10
@@ -244,7 +243,8 @@ def _families(
         yield from _of_feature(feature, table)
         if isinstance(feature, Value) and isinstance(table, NumberTable):
             yield from _equal_to(feature, table, landmarks)
-    yield from _whole_outputs(first, second)
+    if (whole := whole_outputs(first, second)) is not None:
+        yield Family(whole.x, whole.y, whole.seen, whole.event)
     if _mixed(groups):
         cases = [(f, t) for f, t in tables.items() if isinstance(t, ValueTable)]
         numbers = {f: t for f, t in tables.items() if isinstance(t, NumberTable) and f not in subtle}
@@ -340,26 +340,6 @@ def _unions(feature: Feature, table: ValueTable) -> Iterator[Family]:
 
         # The order itself is chosen on these runs: any of the sets of values might have come out.
         yield Family(table.x[picked].cumsum(), table.y[picked].cumsum(), 2 ** min(len(ranked), 24), build)
-
-
-def _whole_outputs(first: Outputs, second: Outputs) -> Iterator[Family]:
-    """Each whole output of several leaves, where outputs repeat."""
-    hits: dict[tuple[Shape, tuple[Scalar, ...]], list[int]] = {}
-    for side, outputs in enumerate((first, second)):
-        for group in outputs.groups:
-            if group.weights is None or "float" in group.shape.kinds or not 2 <= len(group.columns) <= LONGEST_WHOLE:
-                continue
-            for leaves, weight in zip(rows_of(group), group.weights.tolist(), strict=True):
-                hits.setdefault((group.shape, leaves), [0, 0])[side] += weight
-    if hits:
-        keys = list(hits)
-        table = np.array([hits[key] for key in keys], dtype=np.int64)
-
-        def build(i: int) -> Event:
-            shape, leaves = keys[i]
-            return Exactly(shape.label, leaves, paths_of(shape))
-
-        yield Family(table[:, 0], table[:, 1], len(keys), build)
 
 
 def _mixed(groups: list[Group]) -> bool:

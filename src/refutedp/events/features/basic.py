@@ -46,6 +46,10 @@ class BaseFeature(msgspec.Struct, frozen=True, tag_field="feature"):
         """The sentence for feature = value, or None for the ordinary one."""
         return None
 
+    def among(self, values: tuple[Scalar, ...]) -> str | None:
+        """The sentence for a feature that is one of some values, or None for the ordinary one."""
+        return None
+
 
 class Value(BaseFeature, frozen=True, tag="value"):
     """The leaf at a path: the output itself, `output[3]`, `output["a"]`.

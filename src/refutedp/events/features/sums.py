@@ -67,13 +67,15 @@ class Factor(msgspec.Struct, frozen=True, omit_defaults=True):
     def column(self, group: Group) -> Array | float:
         """A number for every row, or one for all."""
         column = self.of.column(group)
+        return _as_number(self.holds(column)) if self.is_condition else _numbers(column)
+
+    def holds(self, column: Array | Scalar) -> Array | bool:
+        """Whether the condition holds, by its feature's column: for every row, or once for all."""
         if self.equals is not UNSET:
-            return _as_number(equal(column, self.equals))
+            return equal(column, self.equals)
         numbers = _numbers(column)
-        if not self.is_condition:
-            return numbers
-        above = np.asarray(numbers >= (-math.inf if self.low is None else self.low))
-        return _as_number(above if self.high is None else above & (np.asarray(numbers) < self.high))
+        above = np.asarray(True) if self.low is None else np.asarray(numbers >= self.low)
+        return above if self.high is None else above & (np.asarray(numbers) < self.high)
 
     def __str__(self) -> str:
         if self.equals is not UNSET:
@@ -174,6 +176,20 @@ class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
         if self.counts and isinstance(value, (int, float)):
             return self._counted(value, value + 0.5)
         return Computed.equals(self, value)
+
+    def among(self, values: tuple[Scalar, ...]) -> str | None:
+        """How many of the conditions hold, one of several numbers.
+
+        >>> from refutedp.events.features.basic import Value
+        >>> some = WeightedSum(tuple(Term(1.0, (Factor(Value((i,)), equals=True),)) for i in range(4)))
+        >>> some.among((0, 1, 3))
+        '0, 1 or 3 of these 4 hold: output[0] = True, output[1] = True, output[2] = True, output[3] = True'
+        """
+        if not self.counts or len(values) < 2:
+            return None
+        *most, last = map(str, values)
+        names = _listed([term.conditions() for term in self.terms])
+        return f"{', '.join(most)} or {last} of these {len(self.terms)} hold: {names}"
 
     def _counted(self, low: float | None, high: float | None) -> str | None:
         """How many of the conditions must hold."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ Bits: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Hits: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
+Column: TypeAlias = list[tuple[Array | Scalar, Group]]
+"""A feature in each group of the outputs on one input; None where a group does not have it."""
 
 MOST_CUT_ROWS = 8_000
 """Rows a side on which a number is cut."""
@@ -80,15 +82,14 @@ def encoded(first: Outputs, second: Outputs) -> Conditions:
     >>> [str(factor) for factor in made.factors][:2], made.hits[0].tolist()[:2], made.hits[1].tolist()[:2]
     (['output[0] = True', 'output[0] = False'], [2, 0], [1, 1])
     """
-    factors: dict[Factor, None] = {}
-    for feature in summands([*first.groups, *second.groups]):
-        factors.update((factor, None) for factor in _conditions(feature, first, second))
     kept: dict[bytes, tuple[Factor, Bits, Bits]] = {}
-    for factor in factors:
-        x, y = _holds(factor, first), _holds(factor, second)
-        if 0 < np.count_nonzero(x) + np.count_nonzero(y) < len(x) + len(y):
-            # Of conditions that always hold together, one is enough.
-            kept.setdefault(np.packbits(x).tobytes() + np.packbits(y).tobytes(), (factor, x, y))
+    for feature in summands([*first.groups, *second.groups]):
+        sides = _values(feature, first), _values(feature, second)
+        for factor in dict.fromkeys(_conditions(feature, *sides)):
+            x, y = (_holds(factor, side) for side in sides)
+            if 0 < np.count_nonzero(x) + np.count_nonzero(y) < len(x) + len(y):
+                # Of conditions that always hold together, one is enough.
+                kept.setdefault(np.packbits(x).tobytes() + np.packbits(y).tobytes(), (factor, x, y))
     x, y = (
         np.array([one[1 + side] for one in kept.values()], dtype=np.bool_).reshape(-1, outputs.size)
         for side, outputs in enumerate((first, second))
@@ -121,12 +122,13 @@ def summands(groups: Sequence[Group]) -> list[Summand]:
     return found[:MOST_FEATURES]
 
 
-def _conditions(feature: Summand, first: Outputs, second: Outputs) -> Iterable[Factor]:
+def _conditions(feature: Summand, *sides: Column) -> Iterable[Factor]:
     """Each value of a feature with few of them; above and below the cut, where it is a number."""
-    sides = [_values(feature, outputs) for outputs in (first, second)]
     values: dict[tuple[type, Scalar], None] = {}
     found: list[Factor] = []
-    for column, _ in (*sides[0], *sides[1]):
+    for column, _ in chain(*sides):
+        if column is None:
+            continue
         if isinstance(column, np.ndarray) and column.dtype == np.float64:
             break
         distinct = np.unique(column).tolist() if isinstance(column, np.ndarray) else [column]
@@ -141,15 +143,14 @@ def _conditions(feature: Summand, first: Outputs, second: Outputs) -> Iterable[F
     return [*found, *(factor for cut in cuts for factor in (Factor(feature, low=cut), Factor(feature, high=cut)))]
 
 
-def _values(feature: Summand, outputs: Outputs) -> list[tuple[Array | Scalar, Group]]:
-    columns = [(feature.column(group), group) for group in outputs.groups]
-    return [(column, group) for column, group in columns if column is not None]
+def _values(feature: Summand, outputs: Outputs) -> Column:
+    return [(feature.column(group), group) for group in outputs.groups]
 
 
-def _numbers(side: list[tuple[Array | Scalar, Group]]) -> tuple[Floats, Floats]:
+def _numbers(side: Column) -> tuple[Floats, Floats]:
     """Numbers and how many runs each stands for."""
     numbers, weights = [np.empty(0)], [np.empty(0)]
-    step = -(-max(sum(group.rows for _, group in side), 1) // MOST_CUT_ROWS)
+    step = -(-max(sum(group.rows for column, group in side if column is not None), 1) // MOST_CUT_ROWS)
     for column, group in side:
         if isinstance(column, np.ndarray) and column.dtype != np.bool_:
             numbers.append(as_floats(column[::step]))
@@ -199,13 +200,17 @@ def _short(numbers: Floats, clear: Floats, place: int) -> float:
     return float(numbers[place])
 
 
-def _holds(factor: Factor, outputs: Outputs) -> Bits:
+def _holds(factor: Factor, side: Column) -> Bits:
     """In which runs; the runs of a row with a weight are neighbours."""
-    parts = [np.empty(0, dtype=np.bool_)]
-    for group in outputs.groups:
-        held = np.broadcast_to(np.asarray(factor.column(group)) > 0, group.rows)
-        parts.append(held if group.weights is None else np.repeat(held, group.weights))
-    return np.concatenate(parts)
+    found = np.empty(sum(group.size for _, group in side), dtype=np.bool_)
+    start = 0
+    for column, group in side:
+        held, end = factor.holds(column), start + group.size
+        if group.weights is not None and isinstance(held, np.ndarray) and held.ndim:
+            held = np.repeat(held, group.weights)
+        found[start:end] = held
+        start = end
+    return found
 
 
 def _row_sums(table: Bits) -> Hits:

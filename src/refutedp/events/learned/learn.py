@@ -15,6 +15,7 @@ from refutedp.events.learned.split import halves
 from refutedp.events.predicates import Event, Feature, Interval
 from refutedp.events.ranking import OPTIMISTIC, Scored, search_given
 from refutedp.events.screen import several_may_tell
+from refutedp.events.whole import WholeOutputs, few_outputs
 from refutedp.model.outputs import Outputs
 from refutedp.model.records import Scorer
 
@@ -28,6 +29,8 @@ NEARLY = 0.9
 """The part of the best promise from which a sum of few terms is judged, too."""
 BINS = 400
 """Thresholds at which the promise of a score is looked at."""
+FEW_OUTPUTS = 64
+"""Outputs in groups of so many rows have the best of their sets looked at first: learning finds no better ones."""
 CELLS = 6_000_000
 """Runs times leaves from which is learned: what bounds time and memory for long outputs."""
 
@@ -47,6 +50,9 @@ def learned_events(
     """
     leaves = max((len(group.columns) for outputs in (first, second) for group in outputs.groups), default=0)
     if leaves < 2 or not several_may_tell(first, second):
+        return []
+    every = few_outputs(first, second, FEW_OUTPUTS)
+    if every is not None and not _leave_room(every, scorer_on(first.size), best):
         return []
     rng = np.random.default_rng(seed)
     most = max(CELLS // leaves, 500)
@@ -68,6 +74,22 @@ def learned_events(
     return [_of_all_runs(one, first.size / judged.size, second.size / judged_2.size) for one in found]
 
 
+def _leave_room(every: WholeOutputs, scorer: Scorer, best: Sequence[Scored]) -> bool:
+    """Whether any set of outputs promises more than the `best` events: no set does more than the likeliest ones."""
+    order = np.argsort((every.y + 0.5) / (every.x + 0.5), kind="stable")
+    x, y = (np.concatenate([hits[order].cumsum(), hits[order[::-1]].cumsum()]) for hits in (every.x, every.y))
+    promise = scorer.optimistic_score(np.concatenate([x, y]), np.concatenate([y, x]), OPTIMISTIC).max()
+    return bool(promise > _least(best, scorer))
+
+
+def _least(best: Sequence[Scored], scorer: Scorer, part: float = 1.0) -> float:
+    """What an event must promise to be judged, on such a part of the runs that the best events were scored on."""
+    hits = np.rint(np.array([[one.x, one.y] for one in best], dtype=np.float64).reshape(-1, 2) * part)
+    x, y = hits.astype(np.int64).T
+    top = float(scorer.optimistic_score(x, y, OPTIMISTIC).max(initial=-np.inf))
+    return top * MORE if top > 0 else 0.0
+
+
 def _of_all_runs(one: Scored, first: float, second: float) -> Scored:
     """As many hits for all runs of either side, so many times those that judged."""
     x, y = (second, first) if one.swapped else (first, second)
@@ -81,10 +103,7 @@ class _Lesson:
         self.first, self.second = first, second
         self.scorer = scorer
         self.conditions = encoded(first, second)
-        hits = np.rint(np.array([[one.x, one.y] for one in best], dtype=np.float64).reshape(-1, 2) * part)
-        x, y = hits.astype(np.int64).T
-        top = float(self.scorer.optimistic_score(x, y, OPTIMISTIC).max(initial=-np.inf))
-        self.least = top * MORE if top > 0 else 0.0
+        self.least = _least(best, scorer, part)
 
     def features(self) -> list[Feature]:
         """Counts and weighted sums that promise more than single coordinates."""
