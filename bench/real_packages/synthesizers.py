@@ -1,6 +1,6 @@
 """What synthesizers tell of their data beside the histograms that they pay for.
 
-pip install --no-deps DataSynthesizer==0.1.13 dpart==0.1.2, then python -m bench.real_packages.synthesizers
+pip install --no-deps DataSynthesizer==0.1.13, then python -m bench.real_packages.synthesizers
 The conditional tables of release 0.1.4 have too little noise: install that one and run the same.
 """
 
@@ -23,6 +23,8 @@ from DataSynthesizer.DataDescriber import DataDescriber  # noqa: E402
 from DataSynthesizer.lib import PrivBayes  # noqa: E402
 
 EPSILON = 1.0
+BUDGET = {"search_runs": 100, "confirm_runs": 500, "seed": 0, "jobs": 1}
+"""A description takes some ten milliseconds."""
 PEOPLE = [("A", 20.0), ("A", 35.0), ("B", 50.0), ("B", 80.0)]
 
 
@@ -87,10 +89,6 @@ def conditional_of_a_declared_size(rows, rng):
     return tables([*rows, (1, 1)], rng)
 
 
-def leaves(rows, rng):
-    return conditional_of_a_declared_size(rows, rng)
-
-
 CELLS = [([(0, 0), (0, 1), (1, 0)], [(0, 0), (0, 1), (1, 0), last]) for last in ((0, 0), (1, 0))]
 GROWN = [([(0, 0), (0, 0)], [(0, 0), (0, 0), (1, 1)])]
 
@@ -100,27 +98,15 @@ CASES = {
     "share of missing values": (with_missing_rate, REPLACE, exchanged(("B", None))),
     "without that share": (without_missing_rate, REPLACE, ORDINARY),
     "size of a conditional table": (conditional, ADD_REMOVE, GROWN),
-    "conditional table, all values seen": (conditional_of_a_declared_size, ADD_REMOVE, CELLS),
+    "all values seen": (conditional_of_a_declared_size, ADD_REMOVE, CELLS),
 }
-
-
-def scaled(ages, rng, *, declared):
-    """Synthetic ages of dpart, whose scaler is fitted to the data even where bounds are given."""
-    from dpart.engines import Independent
-
-    np.random.seed(int(rng.integers(2**32)))
-    model = Independent(bounds={"age": {"min": 0.0, "max": 100.0}} if declared else None, n_bins=3, epsilon=EPSILON)
-    model.fit(pd.DataFrame({"age": ages}))
-    return {"low": float(model.encoders["age"].data_min_[0]), "high": float(model.encoders["age"].data_max_[0])}
 
 
 def main():
     print(f"DataSynthesizer {version('DataSynthesizer')}")
     for name, (mechanism, adjacency, pairs) in CASES.items():
         start = time.perf_counter()
-        result = check(
-            mechanism, epsilon=EPSILON, adjacency=adjacency, pairs=pairs, search_runs=200, confirm_runs=1_000, seed=0
-        )
+        result = check(mechanism, epsilon=EPSILON, adjacency=adjacency, pairs=pairs, **BUDGET)
         found = result.counterexample
         told = "" if found is None else f"{found.pair.d2[-1]}: {found.event.words()}"
         print(f"{name:35} {result.verdict.value:10} {time.perf_counter() - start:5.1f} s  {told}", flush=True)
