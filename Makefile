@@ -41,19 +41,23 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench
 
-# Wheel and sdist, each installed into an empty environment and tried there, outside this folder.
-package:
-	rm -rf dist build/package
-	$(PYTHON) -m venv build/package/tools
-	build/package/tools/bin/python -m pip install --quiet --disable-pip-version-check build
-	build/package/tools/bin/python -m build --outdir dist .
-	@for made in dist/*.whl dist/*.tar.gz; do \
-	  rm -rf build/package/empty && $(PYTHON) -m venv build/package/empty \
-	  && build/package/empty/bin/python -m pip install --quiet --disable-pip-version-check $$made \
-	  && (cd build/package/empty && env -u PYTHONPATH bin/refutedp --version && env -u PYTHONPATH bin/refutedp adapters \
-	      && { env -u PYTHONPATH bin/refutedp check isvt4 --epsilon 0.5 --quiet; test $$? = 1; }) \
-	  && echo "$$made works." || exit 1; \
-	done
+# The wheel is built from the sdist, so one that lacks a file fails here. It is installed with all it depends on into an
+# empty environment, without a pip of its own, and tried outside this folder. Downloads are kept in pip's cache.
+TOOLS := build/package/tools
+EMPTY := build/package/empty
+
+$(TOOLS)/.ready:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check build
+	@touch $@
+
+package: $(TOOLS)/.ready
+	rm -rf dist $(EMPTY)
+	$(TOOLS)/bin/python -m build --outdir dist . >build/package/build.log || { cat build/package/build.log; exit 1; }
+	$(PYTHON) -m venv --without-pip $(EMPTY)
+	$(TOOLS)/bin/python -m pip --python $(EMPTY)/bin/python install --quiet --disable-pip-version-check dist/*.whl
+	@cd $(EMPTY) && unset PYTHONPATH && bin/refutedp --help >/dev/null && bin/refutedp --version && bin/refutedp adapters \
+	  && { bin/refutedp check isvt4 --epsilon 0.5 --quiet; test $$? = 1; } && echo "$$(ls $(CURDIR)/dist) work."
 
 clean:
 	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

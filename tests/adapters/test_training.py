@@ -52,7 +52,7 @@ def divided_by_the_real_size(gradients, *, rng, size):
     return noisy(clipped(gradients).sum(axis=0), gradients, rng, size, divided=len(gradients))
 
 
-BUDGET = {"search_runs": 2000, "confirm_runs": 10_000}
+BUDGET = {"search_runs": 500, "confirm_runs": 5_000, "jobs": 1}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_step(step, verdict):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_right_step_stands(seed):
-    small = {"search_runs": 500, "confirm_runs": 2000, "seed": seed}
+    small = {"search_runs": 300, "confirm_runs": 1000, "jobs": 1, "seed": seed}
     assert check(from_training_step(right, BATCH, claim=GaussianDP(1 / NOISE)), **small).verdict is Verdict.NOT_FOUND
 
 
@@ -150,4 +150,4 @@ def test_a_sampled_step_against_its_event():
     quiet = BATCH / 100
     for step, verdict in ((sampled, Verdict.NOT_FOUND), (less_noise, Verdict.VIOLATION)):
         audited = from_training_step(step, quiet, claim=claim, neighbours="add")
-        assert check(audited, search_runs=500, confirm_runs=20_000).verdict is verdict
+        assert check(audited, search_runs=300, confirm_runs=20_000, jobs=1).verdict is verdict
