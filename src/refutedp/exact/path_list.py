@@ -32,6 +32,7 @@ from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.tracing.copier import Stage
+from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 MOST_PATHS = 200
 """Paths of one input."""
@@ -150,6 +151,8 @@ class Enumerator:
         self._stage = stage
         self._plain = Stage(self._draws)
         self._plain_copy = replace(mechanism, function=EnumeratedCopier(self._plain).copy(mechanism.function))
+        self._endless = False
+        """Whether a call went beyond its bounds: each further one might take as long."""
         self.calls = 0
         """How often the mechanism was called."""
 
@@ -175,7 +178,7 @@ class Enumerator:
                     continue
                 lost = trail.mass().high
                 missing, why = missing + lost, path
-                if missing >= 1 or (not known and lost > 0.5):
+                if missing >= 1 or (not known and lost > 0.5) or self._endless:
                     break
             missing += sum(-weight for weight, _, _ in waiting) * (1 + 1e-9)
         return PathList(tuple(known), min(missing, 1.0), why, taken)
@@ -230,7 +233,11 @@ class Enumerator:
     def _called(self, mechanism: Mechanism, rng: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
         self.calls += 1
         try:
-            return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+            with one_call():
+                return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+        except DidNotReturn as error:
+            self._endless = True
+            raise CannotEnumerate(f"a call {error}") from None
         except Exception as error:
             return Raised(type(error).__name__)
 

@@ -37,6 +37,10 @@ MOST_DRAWS = 20_000
 """Draws after which a run is given up: draws that are far out may let a mechanism draw again and again."""
 
 
+ONCE_ENDLESS = 0.5
+"""Seconds that a watched run may take once one did not return: a score of them is watched."""
+
+
 class Endless(BaseException):
     """Raised in a run that draws too often; no `except Exception` of the mechanism catches it."""
 
@@ -271,6 +275,7 @@ class Watcher:
     def __init__(self, mechanism: Mechanism, seed: int) -> None:
         self._mechanism = mechanism
         self._seed = seed
+        self._seconds = LONGEST_CALLS
         self.calls = 0
 
     def run(self, data: Any, arguments: Mapping[str, Any], number: int, *, stretch: float = 1.0) -> Observed:
@@ -291,7 +296,7 @@ class Watcher:
         with kept_globals(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             set_globals(global_state(child(seed, EXPLAIN_STREAM)))
-            with _traced(seen), Watchdog(CallBounds(LONGEST_CALLS)) as watchdog:
+            with _traced(seen), Watchdog(CallBounds(self._seconds)) as watchdog:
                 try:
                     rng = stage.generator(mechanism.draws_from)
                     with watchdog.call():
@@ -299,6 +304,8 @@ class Watcher:
                         seen.output = output[0] if mechanism.batched else output
                 except (Exception, Endless, DidNotReturn) as error:
                     seen.error = error
+                    if isinstance(error, DidNotReturn):
+                        self._seconds = ONCE_ENDLESS
         seen.forms = recorder.book.final()
         return seen
 

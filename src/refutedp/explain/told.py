@@ -17,6 +17,8 @@ from refutedp.explain.source_lines import function_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 from refutedp.model.mechanism import Mechanism
+from refutedp.tracing.ledger import LONGEST_CALLS
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
 MOST_CHANGES = 5
 """Changes that are tested: each takes some ten milliseconds where runs are lifted."""
@@ -35,11 +37,16 @@ class Explainer:
         """The explanation; None of a result that is no violation."""
         if self._made is None:
             try:
-                self._made = explanation_of(self._result, self._mechanism)
-            except Exception as error:
+                with Watchdog(CallBounds(LONGEST_CALLS)):
+                    self._made = explanation_of(self._result, self._mechanism)
+            except (Exception, DidNotReturn) as error:
                 # The verdict stands without an explanation, whatever an odd mechanism does when it is watched.
-                told = f"watching it failed ({type(error).__name__}: {error})"
-                self._made = Explanation(None, f"Which line breaks the claim is not known: {told}.")
+                told = (
+                    f"a call of it {error}" if isinstance(error, DidNotReturn) else f"{type(error).__name__}: {error}"
+                )
+                self._made = Explanation(
+                    None, f"Which line breaks the claim is not known: watching it failed ({told})."
+                )
         return self._made
 
 
