@@ -21,7 +21,9 @@ def test_a_counterexample_that_is_replayed_or_rechecked_is_explained_too():
     above = {"event": "interval", "of": {"feature": "value", "path": []}, "low": 1.0, "high": None}
     written = recheck(narrow, epsilon=1.0, d1=[1], d2=[0], event=above, confirm_runs=10_000).explained()
     assert written.verdict is Verdict.VIOLATION and written.explanation.place.line == line
-    mended = recheck(narrow, epsilon=5.0, d1=[1], d2=[0], event=above, confirm_runs=10_000).explained()
+    mended = recheck(
+        narrow, epsilon=1.0, args={"epsilon": 0.2}, d1=[1], d2=[0], event=above, confirm_runs=10_000
+    ).explained()
     assert mended.verdict is not Verdict.VIOLATION and mended.explanation is None
 
 

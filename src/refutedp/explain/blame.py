@@ -67,12 +67,14 @@ class Blame:
     calls: int = 0
     first: Observed | None = None
     """A run on d1."""
+    usual: dict[tuple[CodeType, int], None] = field(default_factory=dict)
+    """The lines that runs on usual draws take, on either input."""
 
 
 def blame(pair: Pair, claim: Claim, watcher: Watcher) -> Blame:
     """The ledger and the suspects of a pair, by some watched runs."""
     runs = [_both(pair, watcher, number, 1.0) for number in range(RUNS)]
-    blamed = Blame(first=runs[0][0])
+    blamed = Blame(first=runs[0][0], usual={line: None for sides in runs for seen in sides for line in seen.lines})
     if not _repeats(pair, watcher, runs[0][0]):
         blamed.calls = watcher.calls
         return blamed

@@ -280,11 +280,17 @@ class Watcher:
 
     def run(self, data: Any, arguments: Mapping[str, Any], number: int, *, stretch: float = 1.0) -> Observed:
         """Run number `number` on these inputs; draws are `stretch` times as far from their middle as usual."""
-        self.calls += 1
         seen = Observed()
         seed = self._seed * 1_000 + number
         recorder = _Recorder(seed, seen, stretch)
-        stage = Stage(recorder)
+        self.watch(data, arguments, recorder, seen, seed)
+        seen.forms = recorder.book.final()
+        return seen
+
+    def watch(self, data: Any, arguments: Mapping[str, Any], draws: Handler, seen: Observed, seed: int = 0) -> None:
+        """A run whose draws some handler answers; what is seen of it is noted."""
+        self.calls += 1
+        stage = Stage(draws)
         copier = Following(stage)
         function = copier.copy(self._mechanism.function)
         copied = {
@@ -306,8 +312,6 @@ class Watcher:
                     seen.error = error
                     if isinstance(error, DidNotReturn):
                         self._seconds = ONCE_ENDLESS
-        seen.forms = recorder.book.final()
-        return seen
 
 
 @contextmanager

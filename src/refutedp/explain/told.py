@@ -41,12 +41,10 @@ class Explainer:
                     self._made = explanation_of(self._result, self._mechanism)
             except (Exception, DidNotReturn) as error:
                 # The verdict stands without an explanation, whatever an odd mechanism does when it is watched.
-                told = (
-                    f"a call of it {error}" if isinstance(error, DidNotReturn) else f"{type(error).__name__}: {error}"
-                )
-                self._made = Explanation(
-                    None, f"Which line breaks the claim is not known: watching it failed ({told})."
-                )
+                ended = isinstance(error, DidNotReturn)
+                told = f"a call {error}" if ended else f"{type(error).__name__}: {error}"
+                unknown = f"Which line breaks the claim is not known: watching it failed ({told})."
+                self._made = Explanation(None, unknown)
         return self._made
 
 
@@ -69,7 +67,13 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
     >>> result.explained().explanation.place.line
     3
     """
-    if result.verdict is not Verdict.VIOLATION or result.evidence is None:
+    if result.verdict is not Verdict.VIOLATION:
+        return None
+    if result.exact is not None:
+        from refutedp.explain.rare import rare_explanation
+
+        return rare_explanation(result.exact, result, mechanism)
+    if result.evidence is None:
         return None
     pair, claim = result.evidence.pair, result.claim
     watcher = Watcher(mechanism, result.settings.seed)
