@@ -72,3 +72,21 @@ def test_a_mean_that_lets_nan_through_is_found_by_the_default_records():
     result = check(mean, epsilon=1.0, adjacency=ADD_REMOVE, search_runs=1000, confirm_runs=2000)
     assert result.verdict is Verdict.VIOLATION
     assert "nan" in str(result)
+
+
+def test_the_first_screen_holds_what_is_found_and_notes_are_a_line_each():
+    def narrow(queries, epsilon, rng):
+        return queries[0] + rng.laplace(scale=0.5 / epsilon)
+
+    def wide(queries, epsilon, rng):
+        return queries[0] + rng.laplace(scale=1 / epsilon)
+
+    options = {"search_runs": 2_000, "confirm_runs": 20_000}
+    found, nothing = (str(check(one, epsilon=1.0, **options)).splitlines() for one in (narrow, wide))
+    assert found[0].startswith("VIOLATION") and len(found) <= 30
+    assert nothing[0].startswith("No violation") and len(nothing) <= 15
+    notes = [line for line in (*found, *nothing) if line.startswith("Note: ")]
+    assert all(len(note) <= 160 for note in notes), notes
+    # Floats are told where they are the finding, and not beside a claim that breaks on real numbers.
+    assert not any("Floats" in line for line in found)
+    assert sum("Floats give the input away" in line for line in nothing) == 1

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from refutedp.detector.result import Verdict
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.inputs.source import NEGATIVE
-from refutedp.model.adjacency import ALL_DIFFER, ONE_DIFFERS
+from refutedp.model.adjacency import ALL_DIFFER
 from refutedp.model.claims import Claim
-from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.model.settings import Settings
 
@@ -65,35 +64,34 @@ def distrust_note(trouble: Contradicted) -> str:
 def other_adjacency_note(verdict: Verdict) -> str:
     """What a small check under the other adjacency says, where the user stated none."""
     told = {
-        Verdict.VIOLATION: f"{ONE_DIFFERS}, the claim breaks too",
-        Verdict.NOT_FOUND: f"{ONE_DIFFERS}, no violation was found; if that is meant, say adjacency=ONE_DIFFERS",
-        Verdict.INCONCLUSIVE: f"{ONE_DIFFERS}, a small check could not tell; try adjacency=ONE_DIFFERS",
+        Verdict.VIOLATION: "it breaks, too",
+        Verdict.NOT_FOUND: "no violation was found (adjacency=ONE_DIFFERS)",
+        Verdict.INCONCLUSIVE: "a small check could not tell (adjacency=ONE_DIFFERS)",
     }[verdict]
-    return f"You did not say which inputs are neighbours, so {ALL_DIFFER}. Where {told}."
+    return f"You named no adjacency, so {ALL_DIFFER}. Where only one may, {told}."
 
 
 def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
     """What a small check at another ε found, which the user did not ask about."""
     return (
-        f"At another ε it breaks: a small check of {claim} found {evidence.event.words()} on "
-        f"{one_line(evidence.pair.d1)} against {one_line(evidence.pair.d2)}, a real ε of at least "
-        f"{evidence.epsilon_lower_bound:.3g}. Check that claim for the whole counterexample."
+        f"At another ε it breaks: a small check of {claim} found a real ε of at least "
+        f"{evidence.epsilon_lower_bound:.3g}. Check that claim."
     )
 
 
 def no_race_note(seconds: float, confirm_runs: int) -> str:
     """Why only a sprint chose what was tested."""
     return (
-        f"A call takes about {seconds:.2g} seconds, so there was time for a few runs of each pair, and for up to "
-        f"{confirm_runs:,} confirmation runs a side. For the whole search, say time_limit=inf (--time-limit inf)."
+        f"A call takes about {seconds:.2g} seconds, so each pair got a few runs, and {confirm_runs:,} confirmation "
+        "runs a side at most: time_limit=inf lifts that."
     )
 
 
 def waiting_note(waiting: int, pairs: int) -> str:
     """What became of pairs that are much slower than others."""
     return (
-        f"{waiting} of {pairs} pairs are much slower than the others, and got a few runs at most, lest they take the "
-        "time of the others. Give them alone with pairs=, or say time_limit=inf (--time-limit inf)."
+        f"{waiting} of {pairs} pairs are much slower than the others, and got few runs: give them alone with "
+        "pairs=, or say time_limit=inf."
     )
 
 
@@ -112,10 +110,8 @@ def p_value_text(log_p: float) -> str:
 
 def float_leak_note(evidence: Evidence) -> str:
     """One sentence on a leak through the last digits of floats."""
-    counts, pair = evidence.counts, evidence.pair
+    counts = evidence.counts
     return (
-        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of fresh runs "
-        f"on {one_line(pair.d1)} and {counts.y / max(counts.n_y, 1):.2%} on {one_line(pair.d2)} "
-        f"(p = {p_value_text(evidence.log_p_value)}). On real numbers this leak would not exist; "
-        'round the output to a grid, or let it decide with float_leaks="convict".'
+        f"Floats give the input away: {evidence.event.words()} in {counts.x / max(counts.n_x, 1):.2%} of runs on one "
+        f'input, {counts.y / max(counts.n_y, 1):.2%} on the other: round it (or float_leaks="convict").'
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refutedp.detector.result import Result
-from refutedp.explain.blame import Blame, Suspect
+from refutedp.explain.blame import FIXED, SHARED, Blame, Suspect
 from refutedp.explain.costs import family
 from refutedp.model.claims import PureDP
 from refutedp.model.explanation import Explanation, Hint, LedgerRow
@@ -12,8 +12,8 @@ _DISCREPANCIES = {
     "length": ("data-dependent length", "how many parts the output has depends on exact data"),
     "keys": ("data-dependent keys", "which keys the output has depends on exact data"),
     "error": ("exception", "whether it raises an exception depends on exact data"),
-    "type": ("data-dependent kind of answer", "the kind of the answer depends on exact data"),
-    "seed": ("fixed seed", "a fixed seed makes the noise the same in every run, so that it hides nothing"),
+    "type": ("data-dependent kind of answer", "whether it returns a number, text or nothing depends on exact data"),
+    "seed": ("fixed seed", FIXED),
     "scale": ("data-dependent scale", "the scale of the noise depends on exact data"),
 }
 
@@ -28,11 +28,11 @@ def hints_of(told: Explanation, named: Suspect | None, blamed: Blame, result: Re
     if named is None:
         return tuple(dict.fromkeys(found))
     if named.kind == "shared":
-        found.append(Hint("noise shared", "one draw hides several values, so that their difference is exact"))
+        found.append(Hint("noise shared", SHARED))
     if named.kind == "exact" and any(one.kind == "value" for one in told.discrepancies):
         found.append(Hint("no noise on a path", "a released number has no noise at all"))
     if named.kind == "branch" and not found:
-        found.append(Hint("decision on exact data", "add noise to what is compared, and charge the claim for it"))
+        found.append(Hint("decision on exact data", "compare a noisy value instead, and pay for its noise out of ε"))
     if named.kind == "noise":
         found += _of_noise(told, named, result)
     return tuple(dict.fromkeys(found))
@@ -71,10 +71,11 @@ def _of_noise(told: Explanation, named: Suspect, result: Result) -> list[Hint]:
         and row.cost > 1.02 * claimed
         and not any(h.name == "noise scale inverted" for h in found)
     ):
-        factor = row.cost / claimed
-        found.append(
-            Hint("sensitivity too small", f"what the noise hides moves {factor:.3g} times as far as the noise is for")
+        enough = row.moves * claimed / row.cost
+        words = (
+            f"this noise is enough for a value that moves by {enough:.3g}; the value here moves by {row.moves:.4g}"
         )
+        found.append(Hint("sensitivity too small", words))
     return found
 
 

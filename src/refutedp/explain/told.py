@@ -207,6 +207,8 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
             return "Which line breaks the claim is not known: none of the mechanism's draws could be watched."
         return "Which line breaks the claim is not known: no change of one line was found to mend it."
     line = named.place.line
+    if named.kind == "branch":
+        return f"Line {line} decides on exact data: d1 goes one way and d2 the other, whatever the noise."
     if named.kind != "noise":
         return f"{named.words[0].upper()}{named.words[1:]}."
     row = next((one for one in blamed.rows if one.place == named.place and (one.cost or one.unbounded)), None)
@@ -214,7 +216,15 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
     if row is None or row.moves is None:
         if mended is not None:
             return f"The noise of line {line} is too small."
+        if row is not None:
+            told = f"ε {row.cost:.3g}" if row.cost else "no ε allows that"
+            return f"The choice of line {line} has other probabilities on d1 than on d2: {told}."
         return f"The noise of line {line} does not hide what differs."
+    claimed = claimed_epsilon(claim)
+    if row.cost and claimed is not None and row.cost <= claimed < (blamed.spent or 0.0):
+        return (
+            f"Line {line} costs ε {row.cost:.3g} and all lines together ε {blamed.spent:.3g}: {claimed:g} is claimed."
+        )
     return f"The noise of line {line} is too small: {row_words(row)}."
 
 

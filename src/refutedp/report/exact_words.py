@@ -55,8 +55,7 @@ def loss_lines(loss: ExactLoss | None) -> list[str]:
     low, high = loss.epsilon
     value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
     lines = [
-        f"  on this pair the real ε is {value}, up to rounding: nothing larger exists, for all paths",
-        f"  of the function are known ({first:,} on d1, {second:,} on d2)",
+        f"  on this pair the real ε is {value}, up to rounding (of all paths: {first:,} on d1, {second:,} on d2)",
     ]
     if loss.delta is not None and loss.delta[0] > 0:
         lines[-1] += f"; its real δ at the claimed ε is {sum(loss.delta) / 2:.6g}"
