@@ -101,12 +101,21 @@ def _structures(one: Any, other: Any, first: Observed, second: Observed) -> tupl
     try:
         if isinstance(first.output, dict) and isinstance(second.output, dict):
             return "keys", "the output has other keys on d1 than on d2, whatever the noise"
+        if _reordered(first.output, second.output):
+            return "order", "the output has the same parts in another order on d1 than on d2, whatever the noise"
         sizes = len(first.output), len(second.output)
         if sizes[0] != sizes[1] and type(first.output) is type(second.output) and not isinstance(first.output, str):
             return "length", f"the output has {sizes[0]} parts on d1 and {sizes[1]} on d2, whatever the noise"
     except TypeError:
         pass
     return "type", "the output is of another kind on d1 than on d2, whatever the noise"
+
+
+def _reordered(one: Any, other: Any) -> bool:
+    """Whether two lists hold the same parts in another order."""
+    if type(one) is not type(other) or not isinstance(one, list | tuple):
+        return False
+    return sorted(map(repr, one)) == sorted(map(repr, other)) and [*map(repr, one)] != [*map(repr, other)]
 
 
 def _end(seen: Observed) -> str:

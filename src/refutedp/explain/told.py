@@ -12,7 +12,7 @@ from refutedp.explain.costs import claimed_epsilon
 from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, unseeded, with_noise
 from refutedp.explain.hints import hints_of
 from refutedp.explain.interventions import Trials
-from refutedp.explain.observed import Watcher
+from refutedp.explain.observed import Watcher, scale_of
 from refutedp.explain.source_lines import function_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
@@ -110,6 +110,7 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
         if named is None and remedies and remedies[-1].mends and (blamed.spent or 0.0) > OVER * claim.rough_epsilon:
             # Several lines share the blame: the one that costs most.
             named = next((one for one in blamed.suspects if one.kind == "noise" and one.weight > 0), None)
+    grows = _grows(named, watcher, result, mechanism)
     explanation = Explanation(
         place=None if named is None else named.place,
         statement=_statement(named, blamed, claim, remedies),
@@ -118,9 +119,26 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
         claimed=claimed_epsilon(claim),
         discrepancies=tuple(blamed.discrepancies),
         remedies=tuple(remedies),
-        calls=blamed.calls + trials.calls,
+        calls=watcher.calls + trials.calls,
     )
-    return replace(explanation, hints=hints_of(explanation, named, blamed, result))
+    return replace(explanation, hints=hints_of(explanation, named, blamed, result, grows))
+
+
+def _grows(named: Suspect | None, watcher: Watcher, result: Result, mechanism: Mechanism) -> float | None:
+    """The scale of the blamed noise at twice the ε, where it is larger than at the ε of the counterexample."""
+    assert result.evidence is not None
+    pair, name = result.evidence.pair, mechanism.epsilon
+    given = pair.arguments.get(name) if name is not None else None
+    if named is None or named.kind != "noise" or named.site is None:
+        return None
+    if name is None or not isinstance(given, int | float):
+        return None
+    scales = []
+    for arguments in (pair.arguments, {**pair.arguments, name: 2 * given}):
+        draws = watcher.run(pair.d1, arguments, 0).draws
+        scales.append(next((scale_of(draw) for draw in draws if draw.site.key == named.site.key), None))
+    one, other = scales
+    return other if one is not None and other is not None and other > one * 1.001 else None
 
 
 def _certain(suspect: Suspect) -> bool:
