@@ -22,6 +22,7 @@ from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep, Verdict
 from refutedp.detector.verdict import detectable, distrust_note, verdict_of
+from refutedp.explain.told import explained_later
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent, claim_from_dict
 from refutedp.model.errors import MechanismError, UsageError
@@ -77,7 +78,7 @@ def replay(saved: str | os.PathLike[str] | Result, mechanism: Any = None, **opti
     notes = result.notes
     if before.origin is not None and before.origin.source and before.origin.sha256 != origin.sha256:
         notes = (*notes, "The mechanism's source has changed since the result was saved.")
-    return replace(result, notes=notes, origin=origin)
+    return explained_later(replace(result, notes=notes, origin=origin), described)
 
 
 def recheck(
@@ -117,7 +118,8 @@ def recheck(
         arguments.setdefault(described.epsilon, agreed.epsilon)
     if confirmation == "exact":
         pair = Pair(d1, d2, "given", arguments)
-        return _exactly_again(described, pair, event_from_builtins(event), agreed, "as given", chosen)
+        exact = _exactly_again(described, pair, event_from_builtins(event), agreed, "as given", chosen)
+        return explained_later(exact, described)
     name = confirmation or ("paired" if _takes_pairs(agreed, chosen) else "allocation")
     candidate = Candidate(
         Pair(d1, d2, "given", arguments),
@@ -127,7 +129,7 @@ def recheck(
         Counts(0, 0, 0, 0, both=0 if name == "paired" else None),
         None if tangent is None else Tangent(*tangent),
     )
-    return _again(described, candidate, agreed, "as given", chosen)
+    return explained_later(_again(described, candidate, agreed, "as given", chosen), described)
 
 
 def _read(saved: str | os.PathLike[str] | Result) -> tuple[Result, list[Path]]:

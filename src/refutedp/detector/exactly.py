@@ -52,6 +52,8 @@ CONTRADICTED = (
     "Enumerated paths of this function were wrong: plain calls contradict them, so they are no evidence. Please "
     "report the function: this is a bug in RefuteDP, not in it."
 )
+FAR_LESS = 0.01
+"""Part of an event's probability that may be missing where a mended mechanism is said not to break the claim."""
 SHOWN = 3
 """Witnesses that are kept: paths in the event on d1, the likeliest first."""
 
@@ -290,3 +292,20 @@ def prove_again(
         return None, enumerator.calls
     calls = _calls(settings)
     return _evidence(breach, pair, (first, second), calls), enumerator.calls + 2 * calls
+
+
+def still_refuted(
+    mechanism: Mechanism, told: ExactEvidence, claim: Claim, settings: Settings
+) -> tuple[bool | None, int]:
+    """Whether enumerated paths break the claim on the pair, by any event, and the calls; None where they cannot tell.
+
+    They tell where what is missing is far less likely than the event that `told` is about.
+    """
+    from refutedp.exact.chances import worst_breach
+    from refutedp.exact.path_list import Enumerator
+
+    known = _KnownPaths(Enumerator(mechanism), settings)
+    first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
+    if first is None or second is None or max(first.missing, second.missing) > FAR_LESS * told.low:
+        return None, known.calls
+    return worst_breach(first, second, claim, known.spend) is not None, known.calls

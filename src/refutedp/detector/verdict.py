@@ -10,7 +10,6 @@ from refutedp.hypothesis.claim_test import claim_test
 from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import ALL_DIFFER
 from refutedp.model.claims import Claim
-from refutedp.model.datasets import one_line
 from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.model.settings import Settings
 
@@ -75,25 +74,24 @@ def other_adjacency_note(verdict: Verdict) -> str:
 def other_epsilon_note(claim: Claim, evidence: Evidence) -> str:
     """What a small check at another ε found, which the user did not ask about."""
     return (
-        f"At another ε it breaks: a small check of {claim} found {evidence.event.words()} on "
-        f"{one_line(evidence.pair.d1)} against {one_line(evidence.pair.d2)}, a real ε of at least "
-        f"{evidence.epsilon_lower_bound:.3g}. Check that claim for the whole counterexample."
+        f"At another ε it breaks: a small check of {claim} found a real ε of at least "
+        f"{evidence.epsilon_lower_bound:.3g}. Check that claim."
     )
 
 
 def no_race_note(seconds: float, confirm_runs: int) -> str:
     """Why only a sprint chose what was tested."""
     return (
-        f"A call takes about {seconds:.2g} seconds, so there was time for a few runs of each pair, and for up to "
-        f"{confirm_runs:,} confirmation runs a side. For the whole search, say time_limit=inf (--time-limit inf)."
+        f"A call takes about {seconds:.2g} seconds, so each pair got a few runs, and {confirm_runs:,} confirmation "
+        "runs a side at most: time_limit=inf lifts that."
     )
 
 
 def waiting_note(waiting: int, pairs: int) -> str:
     """What became of pairs that are much slower than others."""
     return (
-        f"{waiting} of {pairs} pairs are much slower than the others, and got a few runs at most, lest they take the "
-        "time of the others. Give them alone with pairs=, or say time_limit=inf (--time-limit inf)."
+        f"{waiting} of {pairs} pairs are much slower than the others, and got few runs: give them alone with "
+        "pairs=, or say time_limit=inf."
     )
 
 

@@ -31,6 +31,9 @@ RUNS = 6
 FAR_RUNS, FAR = 3, 1e4
 """More of them, on draws that are so many times as far out: what decides alike on these does not look at noise."""
 
+FIXED = "a fixed seed makes the noise the same in every run, so that it hides nothing"
+SHARED = "one draw hides several values, so that what differs between them stays exact"
+
 Kind: TypeAlias = Literal["exact", "noise", "shared", "seed", "branch", "scale", "coin"]
 
 
@@ -67,12 +70,14 @@ class Blame:
     calls: int = 0
     first: Observed | None = None
     """A run on d1."""
+    usual: dict[tuple[CodeType, int], None] = field(default_factory=dict)
+    """The lines that runs on usual draws take, on either input."""
 
 
 def blame(pair: Pair, claim: Claim, watcher: Watcher) -> Blame:
     """The ledger and the suspects of a pair, by some watched runs."""
     runs = [_both(pair, watcher, number, 1.0) for number in range(RUNS)]
-    blamed = Blame(first=runs[0][0])
+    blamed = Blame(first=runs[0][0], usual={line: None for sides in runs for seen in sides for line in seen.lines})
     if not _repeats(pair, watcher, runs[0][0]):
         blamed.calls = watcher.calls
         return blamed
@@ -141,7 +146,7 @@ def _seeds(blamed: Blame, runs: Sequence[Side]) -> None:
     """Generators with a fixed seed."""
     for site in runs[0][0].seeds[:1]:
         place = place_of(site.code, site.line)
-        words = f"line {place.line} seeds the generator, so that its noise is the same in every run"
+        words = f"line {place.line} sets the seed: {FIXED}"
         blamed.discrepancies.append(Discrepancy("seed", words, place))
         blamed.suspects.append(Suspect("seed", place, 1e7, words, site=site, code=site.code, line=site.line))
 
@@ -206,10 +211,10 @@ def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim) -> None:
         uniform = family(name) == "uniform"
         if moves.shared > 0 and not uniform and moves.compared is not None:
             there = place_of(*moves.compared)
-            words = f"line {there.line} compares exact values with one draw, which cannot hide them all"
+            words = f"line {there.line} compares with one noisy number: {SHARED}"
             blamed.suspects.append(Suspect("shared", there, 1e3, words, site=draw.site, moves=moves.shared))
         elif moves.shared > 0 and not uniform:
-            words = f"the noise of line {place.line} is shared by values that move differently"
+            words = f"the noise of line {place.line} is shared: {SHARED}"
             blamed.suspects.append(
                 Suspect("shared", place, 1e3, words, site=draw.site, moves=moves.shared, draw=draw)
             )

@@ -21,6 +21,7 @@ from refutedp.model.outputs import Outputs
 from refutedp.model.records import Counts, Event, Evidence, Pair
 from refutedp.model.settings import EXPLAIN_STREAM, child
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
+from refutedp.tracing.watchdog import DidNotReturn
 
 LIFTED, CALLED = (4_000, 60_000), (150, 600)
 """Search runs a side and test runs of one change: lifted ones, or calls."""
@@ -106,8 +107,8 @@ class Trials:
                 self._called += 2 * runs[0] + runs[1]
             self.calls += 2 * runs[0] + runs[1]
             return self._tested(sampler, runs, search, confirm)
-        except (CannotSample, RefuteDPError):
-            return None
+        except (CannotSample, RefuteDPError, DidNotReturn):
+            return None  # A change after which a call is endless mends nothing.
 
     def _tested(self, sampler: Sampler, runs: tuple[int, int], search: Any, confirm: Any) -> Tested:
         claim, settings, pair = self._result.claim, self._result.settings, sampler.pair

@@ -37,6 +37,10 @@ MOST_DRAWS = 20_000
 """Draws after which a run is given up: draws that are far out may let a mechanism draw again and again."""
 
 
+ONCE_ENDLESS = 0.5
+"""Seconds that a watched run may take once one did not return: a score of them is watched."""
+
+
 class Endless(BaseException):
     """Raised in a run that draws too often; no `except Exception` of the mechanism catches it."""
 
@@ -271,15 +275,22 @@ class Watcher:
     def __init__(self, mechanism: Mechanism, seed: int) -> None:
         self._mechanism = mechanism
         self._seed = seed
+        self._seconds = LONGEST_CALLS
         self.calls = 0
 
     def run(self, data: Any, arguments: Mapping[str, Any], number: int, *, stretch: float = 1.0) -> Observed:
         """Run number `number` on these inputs; draws are `stretch` times as far from their middle as usual."""
-        self.calls += 1
         seen = Observed()
         seed = self._seed * 1_000 + number
         recorder = _Recorder(seed, seen, stretch)
-        stage = Stage(recorder)
+        self.watch(data, arguments, recorder, seen, seed)
+        seen.forms = recorder.book.final()
+        return seen
+
+    def watch(self, data: Any, arguments: Mapping[str, Any], draws: Handler, seen: Observed, seed: int = 0) -> None:
+        """A run whose draws some handler answers; what is seen of it is noted."""
+        self.calls += 1
+        stage = Stage(draws)
         copier = Following(stage)
         function = copier.copy(self._mechanism.function)
         copied = {
@@ -291,7 +302,7 @@ class Watcher:
         with kept_globals(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             set_globals(global_state(child(seed, EXPLAIN_STREAM)))
-            with _traced(seen), Watchdog(CallBounds(LONGEST_CALLS)) as watchdog:
+            with _traced(seen), Watchdog(CallBounds(self._seconds)) as watchdog:
                 try:
                     rng = stage.generator(mechanism.draws_from)
                     with watchdog.call():
@@ -299,8 +310,8 @@ class Watcher:
                         seen.output = output[0] if mechanism.batched else output
                 except (Exception, Endless, DidNotReturn) as error:
                     seen.error = error
-        seen.forms = recorder.book.final()
-        return seen
+                    if isinstance(error, DidNotReturn):
+                        self._seconds = ONCE_ENDLESS
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from refutedp.explain.noisy_sums import form_of
-from refutedp.explain.observed import Observed, line_at
+from refutedp.explain.observed import Endless, Observed, line_at
 from refutedp.explain.source_lines import place_of, released_at
 from refutedp.model.explanation import Discrepancy
 from refutedp.tracing.ledger import NUMBER, RAISED, told
+from refutedp.tracing.watchdog import DidNotReturn
 
 CLOSE = 1e-9
 """Differences of numbers that are rounding, in parts of their size."""
@@ -95,17 +96,35 @@ def near(x: float, y: float) -> bool:
 
 def _structures(one: Any, other: Any, first: Observed, second: Observed) -> tuple[Any, str]:
     if first.error is not None or second.error is not None:
-        names = [type(seen.error).__name__ if seen.error is not None else "an answer" for seen in (first, second)]
-        return "error", f"d1 gives {names[0]} and d2 gives {names[1]}, whatever the noise"
+        ends = [_end(seen) for seen in (first, second)]
+        return "error", f"on d1 it {ends[0]} and on d2 it {ends[1]}, whatever the noise"
     try:
         if isinstance(first.output, dict) and isinstance(second.output, dict):
             return "keys", "the output has other keys on d1 than on d2, whatever the noise"
+        if _reordered(first.output, second.output):
+            return "order", "the output has the same parts in another order on d1 than on d2, whatever the noise"
         sizes = len(first.output), len(second.output)
         if sizes[0] != sizes[1] and type(first.output) is type(second.output) and not isinstance(first.output, str):
             return "length", f"the output has {sizes[0]} parts on d1 and {sizes[1]} on d2, whatever the noise"
     except TypeError:
         pass
     return "type", "the output is of another kind on d1 than on d2, whatever the noise"
+
+
+def _reordered(one: Any, other: Any) -> bool:
+    """Whether two lists hold the same parts in another order."""
+    if type(one) is not type(other) or not isinstance(one, list | tuple):
+        return False
+    return sorted(map(repr, one)) == sorted(map(repr, other)) and [*map(repr, one)] != [*map(repr, other)]
+
+
+def _end(seen: Observed) -> str:
+    """How a run ended."""
+    if seen.error is None:
+        return "returns an answer"
+    return (
+        "does not return" if isinstance(seen.error, Endless | DidNotReturn) else f"raises {type(seen.error).__name__}"
+    )
 
 
 def _steps(structure: Any, index: int) -> list[object]:

@@ -126,6 +126,38 @@ def _sum_without(path: list[ast.AST]) -> str:
     return " + ".join(rest)
 
 
+_CLIPS = ("clip", "min", "max", "minimum", "maximum")
+
+
+def clipped_after(site: CallSite) -> int | None:
+    """The line that clips the sum in which a draw stands, or the variable that holds it; None if none does."""
+    path = path_to(site.code, site)
+    around = next((node.lineno for node in path[1:] if _clips(node)), None)  # type: ignore[attr-defined]
+    statement = next((node for node in path if isinstance(node, ast.stmt)), None)
+    if around is not None or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return around
+    name, function = statement.targets[0].id, function_of(site.code)
+    return next(
+        (
+            node.lineno
+            for node in (ast.walk(function) if function is not None else ())
+            if isinstance(node, ast.Call)
+            and _clips(node)
+            and node.lineno > statement.lineno
+            and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+        ),
+        None,
+    )
+
+
+def _clips(node: ast.AST) -> bool:
+    """Whether it is a call that keeps a value between ends; the largest of a list is no such thing."""
+    if not isinstance(node, ast.Call) or len(node.args) + len(node.keywords) < 2:
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in _CLIPS and not any(one.arg == "key" for one in node.keywords)
+
+
 DRAWING = ("laplace", "normal", "exponential", "expovariate", "gauss", "geometric", "gumbel", "uniform", "random")
 
 

@@ -12,11 +12,13 @@ from refutedp.explain.costs import claimed_epsilon
 from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, unseeded, with_noise
 from refutedp.explain.hints import hints_of
 from refutedp.explain.interventions import Trials
-from refutedp.explain.observed import Watcher
+from refutedp.explain.observed import Watcher, scale_of
 from refutedp.explain.source_lines import function_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 from refutedp.model.mechanism import Mechanism
+from refutedp.tracing.ledger import LONGEST_CALLS
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
 MOST_CHANGES = 5
 """Changes that are tested: each takes some ten milliseconds where runs are lifted."""
@@ -35,11 +37,14 @@ class Explainer:
         """The explanation; None of a result that is no violation."""
         if self._made is None:
             try:
-                self._made = explanation_of(self._result, self._mechanism)
-            except Exception as error:
+                with Watchdog(CallBounds(LONGEST_CALLS)):
+                    self._made = explanation_of(self._result, self._mechanism)
+            except (Exception, DidNotReturn) as error:
                 # The verdict stands without an explanation, whatever an odd mechanism does when it is watched.
-                told = f"watching it failed ({type(error).__name__}: {error})"
-                self._made = Explanation(None, f"Which line breaks the claim is not known: {told}.")
+                ended = isinstance(error, DidNotReturn)
+                told = f"a call {error}" if ended else f"{type(error).__name__}: {error}"
+                unknown = f"Which line breaks the claim is not known: watching it failed ({told})."
+                self._made = Explanation(None, unknown)
         return self._made
 
 
@@ -62,7 +67,13 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
     >>> result.explained().explanation.place.line
     3
     """
-    if result.verdict is not Verdict.VIOLATION or result.evidence is None:
+    if result.verdict is not Verdict.VIOLATION:
+        return None
+    if result.exact is not None:
+        from refutedp.explain.rare import rare_explanation
+
+        return rare_explanation(result.exact, result, mechanism)
+    if result.evidence is None:
         return None
     pair, claim = result.evidence.pair, result.claim
     watcher = Watcher(mechanism, result.settings.seed)
@@ -99,6 +110,7 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
         if named is None and remedies and remedies[-1].mends and (blamed.spent or 0.0) > OVER * claim.rough_epsilon:
             # Several lines share the blame: the one that costs most.
             named = next((one for one in blamed.suspects if one.kind == "noise" and one.weight > 0), None)
+    grows = _grows(named, watcher, result, mechanism)
     explanation = Explanation(
         place=None if named is None else named.place,
         statement=_statement(named, blamed, claim, remedies),
@@ -107,9 +119,26 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
         claimed=claimed_epsilon(claim),
         discrepancies=tuple(blamed.discrepancies),
         remedies=tuple(remedies),
-        calls=blamed.calls + trials.calls,
+        calls=watcher.calls + trials.calls,
     )
-    return replace(explanation, hints=hints_of(explanation, named, blamed, result))
+    return replace(explanation, hints=hints_of(explanation, named, blamed, result, grows))
+
+
+def _grows(named: Suspect | None, watcher: Watcher, result: Result, mechanism: Mechanism) -> float | None:
+    """The scale of the blamed noise at twice the ε, where it is larger than at the ε of the counterexample."""
+    assert result.evidence is not None
+    pair, name = result.evidence.pair, mechanism.epsilon
+    given = pair.arguments.get(name) if name is not None else None
+    if named is None or named.kind != "noise" or named.site is None:
+        return None
+    if name is None or not isinstance(given, int | float):
+        return None
+    scales = []
+    for arguments in (pair.arguments, {**pair.arguments, name: 2 * given}):
+        draws = watcher.run(pair.d1, arguments, 0).draws
+        scales.append(next((scale_of(draw) for draw in draws if draw.site.key == named.site.key), None))
+    one, other = scales
+    return other if one is not None and other is not None and other > one * 1.001 else None
 
 
 def _certain(suspect: Suspect) -> bool:
@@ -196,6 +225,8 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
             return "Which line breaks the claim is not known: none of the mechanism's draws could be watched."
         return "Which line breaks the claim is not known: no change of one line was found to mend it."
     line = named.place.line
+    if named.kind == "branch":
+        return f"Line {line} decides on exact data: d1 goes one way and d2 the other, whatever the noise."
     if named.kind != "noise":
         return f"{named.words[0].upper()}{named.words[1:]}."
     row = next((one for one in blamed.rows if one.place == named.place and (one.cost or one.unbounded)), None)
@@ -203,7 +234,15 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
     if row is None or row.moves is None:
         if mended is not None:
             return f"The noise of line {line} is too small."
+        if row is not None:
+            told = f"ε {row.cost:.3g}" if row.cost else "no ε allows that"
+            return f"The choice of line {line} has other probabilities on d1 than on d2: {told}."
         return f"The noise of line {line} does not hide what differs."
+    claimed = claimed_epsilon(claim)
+    if row.cost and claimed is not None and row.cost <= claimed < (blamed.spent or 0.0):
+        return (
+            f"Line {line} costs ε {row.cost:.3g} and all lines together ε {blamed.spent:.3g}: {claimed:g} is claimed."
+        )
     return f"The noise of line {line} is too small: {row_words(row)}."
 
 

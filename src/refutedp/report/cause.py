@@ -45,9 +45,9 @@ def ledger_lines(result: Result) -> list[str]:
     if told is None or not told.ledger:
         return []
     together = ""
-    if told.spent is not None and told.claimed is not None and len(told.ledger) > 1:
-        together = f" (together ε {told.spent:.3g}, and {told.claimed:.3g} is claimed)"
-    lines = [f"Noise, on equal draws for d1 and d2{together}:"]
+    if told.spent and told.claimed is not None and len(told.ledger) > 1:
+        together = f" (ε {told.spent:.3g} in all; {told.claimed:.3g} is claimed)"
+    lines = [f"What each line draws, and how far what it hides moves from d1 to d2{together}:"]
     lines += [f"  {row_line(row)}" for row in told.ledger[:MOST_ROWS]]
     if len(told.ledger) > MOST_ROWS:
         lines.append(f"  and {len(told.ledger) - MOST_ROWS} lines more")
@@ -63,8 +63,8 @@ def row_line(row: LedgerRow) -> str:
         what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
         line += f"; {what} moves by {row.moves:.4g}"
     if row.unbounded:
-        return f"{line}: no ε is enough"
-    return f"{line}: ε {row.cost:.3g}" if row.cost else line
+        return f"{line}, which no ε allows"
+    return f"{line}, which costs ε {row.cost:.3g}" if row.cost else line
 
 
 def _short(text: str) -> str:

@@ -10,16 +10,18 @@ from typing import Any
 
 from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.result import Result, Sweep, Verdict
-from refutedp.detector.verdict import p_value_text
+from refutedp.detector.verdict import float_leak_note, p_value_text
 from refutedp.model.claims import Claim
 from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
-from refutedp.report.cause import cause_lines, ledger_lines
+from refutedp.report.cause import cause_lines, ledger_lines, remedy_told
 from refutedp.report.exact_words import exact_lines, loss_lines
 from refutedp.report.readable import number_words, p_words, ratio_words
 
 MOST_ROWS = 12
 """Rows of a table in a text; of longer tables, those that differ are shown."""
+WIDEST_LINE = 100
+"""Letters of a line that holds two things."""
 WIDEST = 30
 """Letters of a cell."""
 
@@ -39,12 +41,19 @@ def explain(result: Result) -> str:
         lines += _rates(result)
         lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
-    lines += [f"Note: {note}" for note in result.notes]
+    lines += [f"Note: {note}" for note in _notes(result)]
     lines += [*ledger_lines(result), _next_step(result)]
     if result.verdict is not Verdict.VIOLATION:
         # What was not found needs no room to be looked at.
         lines = [line for line in lines if line]
     return "\n".join(lines)
+
+
+def _notes(result: Result) -> list[str]:
+    """The notes; without that on last digits of floats, where the claim is broken on real numbers already."""
+    beside = result.float_leak is not None and result.verdict is Verdict.VIOLATION
+    floats = float_leak_note(result.float_leak) if beside and result.float_leak is not None else None
+    return [note for note in result.notes if note != floats]
 
 
 def headline(result: Result) -> str:
@@ -186,8 +195,9 @@ def _effort(result: Result) -> list[str]:
         return [f"Interrupted after {effort.other_runs:,} calls in this process, seed {result.settings.seed}."]
     if effort.search_runs == 0:
         return [f"Replayed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; nothing was searched."]
+    pairs = "1 pair" if effort.pairs == 1 else f"{effort.pairs} pairs"
     return [
-        f"Tried {effort.pairs} pairs of inputs ({result.adjacency}) and {effort.events:,} events on "
+        f"Tried {pairs} of inputs ({result.adjacency}) and {effort.events:,} events on "
         f"{effort.search_runs:,} search runs;",
         f"confirmed on {effort.confirm_runs:,} fresh runs, seed {result.settings.seed}; "
         f"{effort.other_runs + explained:,} further runs.",
@@ -198,9 +208,8 @@ def _next_step(result: Result) -> str:
     match result.verdict:
         case Verdict.VIOLATION if result.explanation is not None and result.explanation.place is not None:
             line = result.explanation.place.line
-            return (
-                f"Next: mend line {line}, and check again; what is said of a changed line holds for this pair alone."
-            )
+            tested = "; the change was tested on this pair alone" if remedy_told(result.explanation) else ""
+            return f"Next: mend line {line} and check again{tested}."
         case Verdict.VIOLATION:
             return "Next: trace d1 and d2 through the code, and see why the event distinguishes them."
         case Verdict.INCONCLUSIVE if result.interrupted:
