@@ -28,8 +28,7 @@ class Difference(Computed, frozen=True, tag="difference"):
         left, right = (leaf_at(path, group, *NUMBERS) for path in (self.left, self.right))
         if left is None or right is None:
             return None
-        with np.errstate(all="ignore"):
-            return np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
+        return _less(np.asarray(left), np.asarray(right))
 
     def words(self) -> str:
         """As a programmer writes it."""
@@ -46,9 +45,23 @@ class Spread(Computed, frozen=True, tag="spread"):
         low, high = Statistic("min").column(group), Statistic("max").column(group)
         if low is None or high is None:
             return None
-        with np.errstate(all="ignore"):
-            spread: Array = high - low
-        return spread
+        return _less(np.asarray(high), np.asarray(low))
+
+
+DIGITS = 40
+"""Bits of the larger number that a difference keeps: what is below them tells how floats were rounded."""
+
+
+def _less(left: Array, right: Array) -> Array:
+    """The difference, without the digits that rounding alone makes: these may leak where real numbers do not."""
+    with np.errstate(all="ignore"):
+        one, other = left.astype(np.float64), right.astype(np.float64)
+        difference: Array = one - other
+        if left.dtype.kind != "f" and right.dtype.kind != "f":
+            return difference
+        exponents = np.frexp(np.maximum(np.abs(one), np.abs(other)))[1] - DIGITS
+        rounded: Array = np.ldexp(np.rint(np.ldexp(difference, -exponents)), exponents)
+        return rounded
 
 
 class Special(BaseFeature, frozen=True, tag="special"):
