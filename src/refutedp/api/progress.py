@@ -133,7 +133,9 @@ class Bar:
         if self._bar is None:
             return
         if state.stage not in self._tasks:
-            self._tasks[state.stage] = self._bar.add_task(state.stage, best="", pace="")
+            if START in self._tasks:
+                self._bar.update(self._tasks[START], visible=False)
+            self._tasks[state.stage] = self._bar.add_task(state.stage, total=None, best="", pace="")
         runs = f"{done:,} calls" if state.stage == START else f"{done:,} of {state.total:,}"
         told = {"pace": ", ".join(filter(None, [runs, pace])), "best": self._best}
         total = None if state.stage == START else state.total

@@ -52,7 +52,7 @@ class ProgressWatch:
         self._shown: Bar | ProgressLines | None = None
         if not quiet:
             lines = ProgressLines(sys.stderr, pause=1.0 if verbose else 10.0)
-            self._shown = Bar(patience=0.5) if sys.stderr.isatty() else lines
+            self._shown = Bar(patience=0.3) if sys.stderr.isatty() else lines
 
     def update(self, state: Progress) -> None:
         """One step further."""

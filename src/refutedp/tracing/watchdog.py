@@ -93,7 +93,7 @@ class Watchdog:
         self._thread = 0
         self._undo: list[Callable[[], object]] = []
         self._last_words: TextIO | None = None
-        self._call = _Call(self)
+        self._call = _WatchedCall(self)
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
@@ -223,7 +223,7 @@ class Watchdog:
         raise DidNotReturn(self.why)
 
 
-class _Call:
+class _WatchedCall:
     """From the beginning of a call to its end; there are thousands in a check, so it is no generator."""
 
     __slots__ = ("_watchdog",)
