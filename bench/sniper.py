@@ -226,7 +226,6 @@ BUDGET: dict[str, Any] = {
     "search_runs": 300_000,
     "confirm_runs": 1_000_000,
     "significance": 0.1,
-    "importance": "always",
     "stop": "fixed",
     "progress": False,
 }

@@ -185,8 +185,10 @@ class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
         >>> some.among((0, 1, 3))
         '0, 1 or 3 of these 4 hold: output[0] = True, output[1] = True, output[2] = True, output[3] = True'
         """
-        if not self.counts or len(values) < 2:
+        if not self.counts:
             return None
+        if len(values) == 1:
+            return self.equals(values[0])
         *most, last = map(str, values)
         names = _listed([term.conditions() for term in self.terms])
         return f"{', '.join(most)} or {last} of these {len(self.terms)} hold: {names}"

@@ -19,7 +19,7 @@ MOST_WEIGHED = 40
 """Conditions that a logistic regression looks at, those that differ most: its time grows with their square."""
 STEPS = 25
 """Newton steps, at most."""
-MOST_ROWS = 10_000
+MOST_ROWS = 20_000
 """Runs a side that it looks at."""
 RIDGE = 1e-4
 """Of a weight that few runs speak for, little is believed: the penalty on its square, a run."""

@@ -7,14 +7,9 @@ from numpy.typing import NDArray
 
 from refutedp.model.outputs import Group, Outputs
 
-ENOUGH = 20_000
-"""Runs a side that teach as well as more do: the others judge."""
-
 
 def halves(outputs: Outputs, rng: np.random.Generator, most: int) -> tuple[Outputs, Outputs]:
-    """A part of the runs, about so many at most, and the rest; each run is in one of them, whatever its output is.
-
-    The part is half of them, or less if it has ENOUGH runs then, but a quarter at least.
+    """Half of the runs, but about so many at most, and the rest; each run is in one of them, whatever its output is.
 
     Runs of a group may be in the order of the paths that they took, so every second one of them is taken, or every
     third and so on. Where both inputs have one group, runs with the same noise come to the same part.
@@ -24,7 +19,7 @@ def halves(outputs: Outputs, rng: np.random.Generator, most: int) -> tuple[Outpu
     >>> some.groups[0].columns[0].tolist(), rest.groups[0].columns[0].tolist()
     ([0.5, 2.5, 4.5], [1.5, 3.5])
     """
-    step = max(2, min(4, outputs.size // ENOUGH), -(-outputs.size // most))
+    step = max(2, -(-outputs.size // most))
     parts = [_of_group(group, rng, step) for group in outputs.groups]
     first = tuple(one for one, _ in parts if one.rows)
     return Outputs(first), Outputs(tuple(other for _, other in parts if other.rows))
