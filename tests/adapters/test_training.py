@@ -73,7 +73,7 @@ def test_a_step(step, verdict):
     assert check(from_training_step(step, BATCH, claim=claim), **BUDGET).verdict is verdict
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 def test_a_right_step_stands(seed):
     small = {"search_runs": 300, "confirm_runs": 1000, "jobs": 1, "seed": seed}
     assert check(from_training_step(right, BATCH, claim=GaussianDP(1 / NOISE)), **small).verdict is Verdict.NOT_FOUND
@@ -150,4 +150,4 @@ def test_a_sampled_step_against_its_event():
     quiet = BATCH / 100
     for step, verdict in ((sampled, Verdict.NOT_FOUND), (less_noise, Verdict.VIOLATION)):
         audited = from_training_step(step, quiet, claim=claim, neighbours="add")
-        assert check(audited, search_runs=300, confirm_runs=20_000, jobs=1).verdict is verdict
+        assert check(audited, search_runs=300, confirm_runs=12_000, jobs=1).verdict is verdict
