@@ -58,7 +58,6 @@ def _of_noise(told: Explanation, named: Suspect, result: Result, grows: float | 
     if grows is not None:
         words = f"the scale grows with ε, to {grows:.4g} at twice the ε: noise for ε has a scale of 1/ε"
         found.append(Hint("noise scale inverted", words))
-    found += _wrong_adjacency(row, claimed, result)
     if len(rows) > 1 and all(one.cost is not None and one.cost <= claimed * 1.001 for one in rows):
         found.append(
             Hint("budget spent twice", f"{len(rows)} lines draw noise for the whole ε each: share ε among them")
@@ -83,13 +82,14 @@ def _of_noise(told: Explanation, named: Suspect, result: Result, grows: float | 
         words = (
             f"this noise is enough for a value that moves by {enough:.3g}; the value here moves by {row.moves:.4g}"
         )
-        found.append(Hint("sensitivity too small", words))
+        too_small = Hint("sensitivity too small", words)
         clips = None if named.site is None else clipped_after(named.site)
         if clips is not None:
             words = (
                 f"line {clips} clips when the noise is there already: clip the values before, so that they move less"
             )
             found.append(Hint("clipping after noise", words))
+        found += [*_wrong_adjacency(row, claimed, result), too_small]
     return found
 
 
@@ -104,7 +104,5 @@ def _wrong_adjacency(row: LedgerRow, claimed: float, result: Result) -> list[Hin
     apart = sum(a != b for a, b in zip(one, other, strict=True)) if len(one) == len(other) else 0
     if apart < 2 or row.cost > apart * claimed * 1.001:
         return []
-    words = (
-        f"the noise is enough if one record differs, and {apart} differ here: do neighbours (adjacency=) differ so?"
-    )
+    words = f"the noise is enough where one record differs, and {apart} differ between d1 and d2 (adjacency=)"
     return [Hint("wrong adjacency", words)]

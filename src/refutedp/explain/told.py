@@ -243,7 +243,8 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
         return (
             f"Line {line} costs ε {row.cost:.3g} and all lines together ε {blamed.spent:.3g}: {claimed:g} is claimed."
         )
-    return f"The noise of line {line} is too small: {row_words(row)}."
+    used = " for all that it is used for" if row.cost and claimed is not None and row.cost <= claimed else ""
+    return f"The noise of line {line} is too small{used}: {row_words(row)}."
 
 
 def row_words(row: LedgerRow) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from refutedp.detector.result import Result
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 
-MOST_ROWS, MOST_TOLD = 4, 2
-"""Rows of the ledger, and hints and differences that are told: the first screen has room for no more."""
+MOST_ROWS, MOST_TOLD = 4, 1
+"""Rows of the ledger, and hints that are told, the most specific first: the first screen has room for no more."""
 _WIDEST = 100
 
 
