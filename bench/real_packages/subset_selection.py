@@ -1,4 +1,4 @@
-"""Subset selection of multi-freq-ldpy: the client puts the own value first, where it is in the subset at all.
+"""Subset selection of multi-freq-ldpy: its client puts the own value first, if it is in the subset at all.
 
 pip install --no-deps multi-freq-ldpy==0.2.5, pip install numba, then python -m bench.real_packages.subset_selection
 """

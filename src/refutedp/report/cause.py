@@ -20,7 +20,11 @@ def cause_lines(result: Result) -> list[str]:
     place = told.place
     lines = [f"  {place.file}, line {place.line}, in {place.function}:", f"      {_short(place.text)}"]
     lines.append(f"  {told.statement}")
-    others = [f"  Hint: {hint.words}." for hint in told.hints if hint.words not in told.statement]
+    others = [
+        f"  Hint: {hint.words}{'' if hint.words.endswith('?') else '.'}"
+        for hint in told.hints
+        if hint.words not in told.statement
+    ]
     return [*lines, *others[:MOST_TOLD], *_remedy_lines(told)]
 
 
