@@ -59,7 +59,9 @@ def loss_lines(loss: ExactLoss | None) -> list[str]:
     if loss.delta is not None and loss.delta[0] > 0:
         exact = f", and at the claimed ε the real δ {sum(loss.delta) / 2:.6g}"
     paths = f"{first:,} on d1 and {second:,} on d2"
-    return [f"  on this pair the real ε is {value}{exact}, up to rounding, and no more: all paths are known ({paths})"]
+    return [
+        f"  on this pair the real ε is {value}{exact}, up to rounding, and no more: all paths are known ({paths})"
+    ]
 
 
 def probability_text(value: float) -> str:
