@@ -130,13 +130,13 @@ def test_annotations_are_one_line_with_github_s_escapes(leak, in_folder):
     strange = replace(leak, explanation=replace(leak.explanation, statement="100%\nsure"))
     line = annotation(strange)
     assert "\n" not in line and "100%25%0Asure." in line
-    head = line.partition("::Noisy_sum")[0]
+    head = line.partition("::noisy_sum")[0]
     assert head == "::error file=a folder/leaky.py,line=6,title=Differential privacy violated"
 
 
 def test_a_finding_is_a_few_sentences(leak):
     words = finding(leak)
-    assert words.startswith("Noisy_sum does not satisfy 1-differential privacy. ")
+    assert words.startswith("noisy_sum does not satisfy 1-differential privacy. ")
     assert "Counterexample: d1 = [" in words and len(words) < 600
 
 

@@ -97,6 +97,8 @@ def profile_of(event: Event, first: Outputs, second: Outputs) -> Profile:
     )
 
 
+_ROOM = 0.1
+"""Part of the range that is drawn beyond the end of an event in a tail."""
 _Part = Any  # Equals | Among | Interval | Exactly
 _Side = list[tuple[Any, NDArray[np.int64]]]
 
@@ -158,6 +160,10 @@ def _numeric_bins(event: Interval, first: _Side, second: _Side) -> tuple[Bin, ..
     low, high = min([low, *ends]), max([high, *ends])
     if not high > low:
         return ()
+    # An event in a far tail has room in the picture, too.
+    room = _ROOM * (high - low)
+    low -= room if event.low is None and low in ends else 0.0
+    high += room if event.high is None and high in ends else 0.0
     step = (high - low) / BINS
     edges = [low + i * step for i in range(BINS + 1)]
     edges = sorted([edge for edge in edges if all(abs(edge - end) > 0.3 * step for end in ends)] + ends)

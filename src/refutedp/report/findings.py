@@ -20,7 +20,8 @@ def finding(result: Result) -> str:
     'Nothing was tested. In nearly every run of <lambda>, the output = 0.'
     """
     told = result.explanation
-    parts = [_sentence(headline(result))]
+    said = headline(result)
+    parts = [said if said.startswith(result.mechanism) else _sentence(said)]  # names keep their case
     if result.verdict is not Verdict.VIOLATION:
         return " ".join(parts)
     if told is not None:

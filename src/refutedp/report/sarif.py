@@ -37,6 +37,9 @@ _RULES: dict[Verdict, dict[str, Any]] = {
         "id": "dp-inconclusive",
         "name": "DifferentialPrivacyInconclusive",
         "shortDescription": {"text": "The check could not tell whether the claim holds."},
+        "fullDescription": {
+            "text": "Fresh runs hint at a violation without reaching the significance, or nothing could be tested."
+        },
         "help": {"text": "Give the check more runs, or inputs on which the mechanism answers."},
         "defaultConfiguration": {"level": "warning"},
         "properties": {"tags": ["privacy"], "precision": "medium"},
