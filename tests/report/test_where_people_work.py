@@ -86,6 +86,8 @@ def test_sarif_and_annotations_count_from_the_repository(leak, folder, monkeypat
 def test_without_a_guilty_line_the_function_is_pointed_to(leak, in_folder):
     unknown = replace(leak, explanation=Explanation(None, "No line is to blame."))
     assert main_place(unknown).line == 4 and main_place(unknown).text.startswith("def noisy_sum")
+    cell = replace(leak, origin=None, explanation=replace(leak.explanation, place=Place("<string>", 6, "f", "")))
+    assert main_place(cell) is None
     nowhere = replace(unknown, origin=None)
     assert main_place(nowhere) is None
     assert annotation(nowhere).startswith("::error title=")

@@ -18,7 +18,8 @@ def cause_lines(result: Result) -> list[str]:
     if told.place is None:
         return [f"  {told.statement}", *_remedy_lines(told)]
     place = told.place
-    lines = [f"  {place.file}, line {place.line}, in {place.function}:", f"      {_short(place.text)}"]
+    lines = [f"  {place.file}, line {place.line}, in {place.function}:"]
+    lines += [f"      {_short(place.text)}"] if place.text else []
     lines.append(f"  {told.statement}")
     others = [
         f"  Hint: {hint.words}{'' if hint.words.endswith('?') else '.'}"

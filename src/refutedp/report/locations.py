@@ -15,8 +15,9 @@ _DEFINES = re.compile(r"\s*(async\s+)?(def|class|lambda)\b|.*\blambda\b")
 
 def main_place(result: Result) -> Place | None:
     """The line to point at: that of the explanation, else that of the definition; None without a source file."""
-    if result.explanation is not None and result.explanation.place is not None:
-        return result.explanation.place
+    told = None if result.explanation is None else result.explanation.place
+    if told is not None and in_a_file(told):
+        return told
     origin = result.origin
     if origin is None or not origin.source:
         return None
@@ -27,6 +28,15 @@ def main_place(result: Result) -> Place | None:
     # Decorators stand above the definition.
     offset = next((i for i, line in enumerate(lines) if _DEFINES.match(line)), 0)
     return Place(file, origin.line + offset, result.mechanism, lines[offset].strip())
+
+
+def in_a_file(place: Place) -> bool:
+    """Whether a place is in a file, not in a notebook's cell or a text that was executed.
+
+    >>> in_a_file(Place("<string>", 1, "f", "")), in_a_file(Place("f.py", 1, "f", ""))
+    (False, True)
+    """
+    return not place.file.startswith("<")
 
 
 def source_file(reference: str | None) -> str | None:

@@ -16,7 +16,7 @@ from refutedp.detector.verdict import p_value_text
 from refutedp.model.explanation import Place
 from refutedp.report.cause import row_line
 from refutedp.report.findings import finding
-from refutedp.report.locations import from_repository, main_place
+from refutedp.report.locations import from_repository, in_a_file, main_place
 from refutedp.report.text import own_bound
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -115,6 +115,7 @@ def _related(result: Result, place: Place | None) -> list[dict[str, Any]]:
         return []
     others = [(row.place, row_line(row)) for row in told.ledger]
     others += [(one.place, one.words) for one in told.discrepancies if one.place is not None]
+    others = [(one, words) for one, words in others if in_a_file(one)]
     return [
         {**_location(one, result.mechanism), "id": number, "message": {"text": words}}
         for number, (one, words) in enumerate(others, start=1)
