@@ -42,8 +42,8 @@ def test_none_found_exits_with_0_and_quiet_is_one_line(run):
 
 
 def test_inconclusive_exits_with_3(run):
-    # A significance out of reach of the evidence leaves only the hint.
-    done = run("check", "toss.py:toss", "--epsilon", "0.5", "-q", "--significance", "1e-9", *SMALL)
+    # A significance out of reach of the runs leaves only the hint, where paths are not enumerated.
+    done = run("check", "toss.py:toss", "--epsilon", "0.5", "-q", "--significance", "1e-9", "--paths", "0", *SMALL)
     assert done.returncode == 3
     assert done.stdout.startswith("inconclusive: toss")
 

@@ -87,7 +87,7 @@ def test_what_cannot_be_saved_is_named(violation, tmp_path):
 
 def test_everything_needed_to_replay_is_there(violation):
     saved = json.loads(dumps(violation))
-    assert saved["format"] == 2 and saved["kind"] == "result"
+    assert saved["format"] == 3 and saved["kind"] == "result"
     assert saved["origin"]["reference"] == "refutedp.mechanisms.noisy_max:noisy_max_laplace_value"
     assert len(saved["origin"]["sha256"]) == 64
     assert saved["claim"] == {"claim": "PureDP", "epsilon": 0.5}
