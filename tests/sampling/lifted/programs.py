@@ -182,7 +182,7 @@ BRANCHES = (
     ("if {0}: out.append(flip(1, 0.5, rng))", "else: out.append(0)"),
     ("if {0}:", "    kept = [1, 2, 3]", "else:", "    kept[0] = not kept[0]"),
     ("if not {0}:", "    {1} = -{2}", "    out.append({1})", "else:", "    out.append({4})"),
-    ("while 0 <= {1} <= 1 and {0}:", "    {1} = {1} + rng.exponential() + 0.1"),
+    ("while 0 <= {1} <= 1 and ({0}):", "    {1} = {1} + rng.exponential() + 0.1"),
 )
 """Branches that a lift may join."""
 
