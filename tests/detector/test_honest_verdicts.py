@@ -211,10 +211,10 @@ def test_lengths_are_those_of_the_records_too():
 
 def test_the_other_adjacency_is_tried_where_none_was_stated():
     told = " ".join(check(histogram, epsilon=1.0, **SMALL).notes)
-    assert "Where one query may change by at most 1, no violation was found" in told
+    assert "no violation was found" in told
     assert "adjacency=ONE_DIFFERS" in told
     told = " ".join(check(histogram_wrong_scale, epsilon=0.2, **SMALL).notes)
-    assert "the claim breaks too" in told
+    assert "the claim breaks" in told
 
 
 def test_a_stated_adjacency_is_taken_as_it_is():

@@ -68,7 +68,7 @@ def test_noise_that_is_large_enough_is_not(seed):
 
 
 def test_without_importance_sampling_the_same_budget_shows_nothing():
-    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, importance="never", **BUDGET)
+    result = check(too_small, CLAIM, adjacency=ONE_DIFFERS, seed=1, importance="never", paths=0, **BUDGET)
     assert result.verdict is not Verdict.VIOLATION
     assert result.evidence.estimates is None
 

@@ -105,8 +105,8 @@ def test_every_call_of_the_function_is_counted(noise, keywords):
 
     effort = check(counted, epsilon=1.0, lengths=(1,), **{**SMALL, **keywords}).effort
     counted_runs = effort.search_runs + effort.confirm_runs + effort.other_runs
-    # Attempts at a lift are counted, too: at most one a pair.
-    assert calls <= counted_runs <= calls + 2 * effort.pairs
+    # Attempts at a lift and at following paths are counted, too: a few a pair.
+    assert calls <= counted_runs <= calls + 4 * effort.pairs
 
 
 def test_search_runs_are_what_every_description_says():

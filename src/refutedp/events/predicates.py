@@ -217,6 +217,8 @@ Event: TypeAlias = Equals | Among | Interval | Exactly | Both
 
 def rows_of(group: Group, rows: slice | NDArray[np.bool_] = slice(None)) -> Iterator[tuple[Scalar, ...]]:
     """Some outputs of a group, each as the tuple of its leaves."""
+    if not group.columns:
+        return iter([()] * len(np.arange(group.rows)[rows]))
     kinds = zip(group.shape.kinds, group.columns, strict=True)
     columns = (column[rows].tolist() if kind != "none" else [None] * len(column[rows]) for kind, column in kinds)
     return zip(*columns, strict=True)

@@ -267,7 +267,10 @@ def _leaves(output: Any) -> tuple[Shape, list[Any]]:
     shape, leaves = shape_of(_marked(output, drawn))
     marks = {_MARK + 1024 * k: number for k, number in enumerate(drawn)}
     leaves = [leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves]
-    found = [marks.get(float(leaf), leaf) if type(leaf) in (int, float) else leaf for leaf in leaves]
+    found = [
+        marks.get(float(leaf), leaf) if type(leaf) is float or (type(leaf) is int and abs(leaf) < 2**1000) else leaf
+        for leaf in leaves
+    ]
     if sum(isinstance(leaf, DrawnNumber) for leaf in found) != len(drawn):
         raise CannotEnumerate("an output has drawn numbers in a container that is not followed")
     return shape, found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from refutedp.detector.result import Result
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 
@@ -64,7 +66,7 @@ def row_line(row: LedgerRow) -> str:
     times = "" if row.times == 1 else f", {row.times:,} numbers"
     scale = "" if row.scale is None else f" of scale {row.scale:.4g}"
     line = f"line {row.place.line}: {row.distribution}{scale}{times}"
-    if row.moves:
+    if row.moves and math.isfinite(row.moves):
         what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
         line += f"; {what} moves by {row.moves:.4g}"
     if row.unbounded:

@@ -79,7 +79,7 @@ class AffineTracer:
     >>> found = tracer.output([1.0, 2.0], {})
     >>> found.paths, found.at.tolist(), found.per.tolist()
     (((0,), (1,)), [3.0, 2.0], [[3.0], [0.0]])
-    >>> AffineTracer(describe(lambda data, rng: max(0.0, data[0] + rng.normal()))).output([1.0], {}) is None
+    >>> AffineTracer(describe(lambda data, rng: abs(data[0] + rng.normal()))).output([1.0], {}) is None
     True
     """
 
