@@ -54,11 +54,11 @@ def test_a_mechanism_that_always_fails_is_named_with_its_exception():
 
 def test_the_exception_that_nearly_every_run_raises_is_named():
     def fails_mostly(queries, epsilon, rng):
-        if rng.random() < 0.9999:
+        if rng.random() < 0.9995:
             raise LookupError
         return 1
 
-    result = check(fails_mostly, epsilon=1.0, seed=3, **SMALL)
+    result = check(fails_mostly, epsilon=1.0, seed=0, **SMALL)
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "raises LookupError" in str(result).splitlines()[0]
 

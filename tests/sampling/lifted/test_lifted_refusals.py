@@ -14,7 +14,14 @@ from refutedp.events.predicates import Equals, Interval
 from refutedp.model.mechanism import describe
 from refutedp.sampling.lifted import CannotLift, Lift
 from refutedp.sampling.lifted.lifted_sampler import hit_alone, hit_paired
-from tests.sampling.lifted.adversaries import MEMO, REFUSED, cached, text, uncopied_method, unknown_distribution
+from tests.sampling.lifted.adversaries import (
+    MEMO,
+    REFUSED,
+    cached,
+    hexadecimal,
+    uncopied_method,
+    unknown_distribution,
+)
 
 EVENTS = (Interval(Value(), None, 0.5), Equals(Type(), "float"))
 WAYS: dict[str, Callable[[Lift, np.random.Generator], object]] = {
@@ -49,8 +56,8 @@ def test_is_refused_with_one_sentence(function, way):
 
 
 def test_refusal_names_the_line():
-    with pytest.raises(CannotLift, match=rf"line {text.__code__.co_firstlineno + 2}\)"):
-        Lift(describe(text), [1], {}).prove(np.random.default_rng(0))
+    with pytest.raises(CannotLift, match=rf"line {hexadecimal.__code__.co_firstlineno + 2}\)"):
+        Lift(describe(hexadecimal), [1], {}).prove(np.random.default_rng(0))
 
 
 def test_refusal_names_the_unknown_method():
