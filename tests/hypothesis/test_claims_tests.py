@@ -127,14 +127,18 @@ def border(claim, p2, runs, share, simulations, seed):
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 @pytest.mark.parametrize("p2", [0.002, 0.1])
 def test_false_alarms_on_the_border_are_at_most_alpha(claim, p2):
-    simulations, runs, share, alpha = 120, 4000, 0.4, 0.05
+    simulations, runs, share, alpha, calm = 300, 4000, 0.4, 0.05, 15
     test = claim_test(claim)
     tangent = test.line(min(1.2 * claim.largest(p2), 0.99), p2, share)
     n_x, x, y = border(claim, p2, runs, share, simulations, [5, int(1e4 * p2)])
-    alarms = sum(
-        test.log_p_value(Counts(int(a), int(b), int(n), int(runs - n), share), tangent) <= math.log(alpha)
-        for n, a, b in zip(n_x, x, y, strict=True)
-    )
+    # From the largest excess down, until so many in a row raise no alarm: the others raise none either.
+    alarms = quiet = 0
+    for k in np.argsort(tangent.slope * y / (runs - n_x) - x / n_x):
+        counts = Counts(int(x[k]), int(y[k]), int(n_x[k]), int(runs - n_x[k]), share)
+        alarm = test.log_p_value(counts, tangent) <= math.log(alpha)
+        alarms, quiet = alarms + alarm, 0 if alarm else quiet + 1
+        if quiet == calm:
+            break
     # More than this has probability below 1e-6 if each alarm has probability alpha.
     assert alarms <= stats.binom.isf(1e-6, simulations, alpha)
 
@@ -142,7 +146,7 @@ def test_false_alarms_on_the_border_are_at_most_alpha(claim, p2):
 @pytest.mark.parametrize("claim", [ApproxDP(1.0, 0.01), GaussianDP(0.5), ZCDP(0.1)], ids=str)
 def test_certified_bounds_cover_the_truth(claim):
     """The real rates lie on the border of the claim, so its own parameter is the truth of the event."""
-    simulations, runs, p2, alpha = 20, 20_000, 0.03, 0.1
+    simulations, runs, p2, alpha = 8, 20_000, 0.03, 0.1
     tangent = claim_test(claim).line(claim.largest(p2), p2)
     n_x, x, y = border(claim, p2, runs, 0.5, simulations, 11)
     parameter = getattr(claim, claim.parameter)

@@ -151,13 +151,13 @@ def alarms(cells: np.ndarray, epsilon: float, alpha: float, calm: int = 60) -> i
 
 @pytest.mark.parametrize(("epsilon", "p2", "together"), ROWS)
 def test_few_false_alarms_on_the_border(epsilon, p2, together):
-    pairs, alpha, simulations = 20_000, 0.05, 1500
+    pairs, alpha, simulations = 20_000, 0.05, 600
     rng = np.random.default_rng([round(10 * epsilon), round(1e4 * p2), round(10 * together)])
     rates = joint(math.exp(epsilon) * p2, p2, together)
     cells = rng.multinomial(pairs, [*rates, 1 - sum(rates)], simulations)[:, :3]
     # If the true rate were alpha, more than this would be seen with probability of about 3e-5.
     allowed = alpha + 4 * math.sqrt(alpha * (1 - alpha) / simulations)
-    found = alarms(cells, epsilon, alpha) / simulations
+    found = alarms(cells, epsilon, alpha, calm=30) / simulations
     assert found <= allowed
     # Where dozens of pairs differ, the test is not valid by silence.
     assert found > alpha / 5 or pairs * rates[0] < 50
@@ -227,7 +227,7 @@ def test_bounds_rise_as_confidence_falls():
 
 def test_the_bound_is_as_often_wrong_as_it_says():
     """The truth, log(P1/P2), lies below the bound with probability at most alpha."""
-    truth, p2, alpha, simulations, pairs = 0.4, 0.05, 0.2, 80, 2000
+    truth, p2, alpha, simulations, pairs = 0.4, 0.05, 0.2, 30, 2000
     rates = joint(p2 * math.exp(truth), p2, 0.8)
     rng = np.random.default_rng(5)
     cells = rng.multinomial(pairs, [*rates, 1 - sum(rates)], simulations)
@@ -295,7 +295,7 @@ def test_wealth_is_one_on_average_on_the_border(epsilon, together):
 
 @pytest.mark.parametrize(("epsilon", "p2", "together"), ROWS)
 def test_stopping_at_the_worst_moment_raises_few_false_alarms(epsilon, p2, together):
-    pairs, alpha, simulations = 10_000, 0.1, 400
+    pairs, alpha, simulations = 10_000, 0.1, 150
     rates = joint(math.exp(epsilon) * p2, p2, together)
     # The bets are on a violation: d1 alone is in the event a third more often than on the border.
     search = counts_of(*(round(40_000 * rate) for rate in (1.3 * rates[0], rates[1], rates[2])), 10**6)
@@ -403,7 +403,7 @@ def test_impossible_paired_runs_are_refused(x, y, more):
     ],
 )
 def test_the_detectable_epsilon_is_caught_four_times_of_five(counts, epsilon):
-    alpha, simulations, pairs = 0.05, 300, counts.n_x
+    alpha, simulations, pairs = 0.05, 100, counts.n_x
     real = detectable_epsilon(counts, epsilon, alpha)
     assert math.isfinite(real)
     p2, both = counts.y / pairs, counts.both / pairs
