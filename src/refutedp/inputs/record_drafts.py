@@ -224,10 +224,13 @@ def _made(empty: Any, records: Sequence[Any]) -> Any:
         raise CannotHold("no data set")
     if isinstance(empty, list):
         return list(records)
-    made = empty
-    for record in records:
-        made = container.joined(made, record, widen=False)
-    return made
+    # To put a record into a frame takes long, to take rows out again does not.
+    distinct = {container.key(record): record for record in records}
+    pool = empty
+    for record in distinct.values():
+        pool = container.joined(pool, record, widen=False)
+    places = {key: place for place, key in enumerate(distinct)}
+    return container.take(pool, [places[container.key(record)] for record in records])
 
 
 def _simpler_records(record: Any) -> Iterator[Any]:
