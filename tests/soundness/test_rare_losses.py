@@ -129,18 +129,16 @@ CASES = [
 
 @pytest.mark.parametrize("function", CASES)
 def test_is_not_convicted(function):
-    for seed in range(3):
-        result = check(
-            function,
-            epsilon=0.5,
-            pairs=[([1], [2])],
-            search_runs=50_000,
-            confirm_runs=50_000,
-            seed=seed,
-            float_leaks="ignore",
-        )
-        assert result.verdict is not Verdict.VIOLATION, result
-        assert "were wrong" not in " ".join(result.notes), "mended at the root, not by the cross-examination alone"
+    result = check(
+        function,
+        epsilon=0.5,
+        pairs=[([1], [2])],
+        search_runs=30_000,
+        confirm_runs=50_000,
+        float_leaks="ignore",
+    )
+    assert result.verdict is not Verdict.VIOLATION, result
+    assert "were wrong" not in " ".join(result.notes), "mended at the root, not by the cross-examination alone"
 
 
 def test_the_cross_examination_alone_finds_a_rare_loss(monkeypatch):
@@ -148,7 +146,7 @@ def test_the_cross_examination_alone_finds_a_rare_loss(monkeypatch):
     from refutedp.sampling.lifted.columns import functions
 
     monkeypatch.setattr(functions, "_refuse_out", lambda *_: None)
-    for seed in range(5):
+    for seed in range(2):
         result = check(
             dot_into_an_array,
             epsilon=0.5,

@@ -128,7 +128,7 @@ def plain_value(value, pairs):
 
 
 @settings(
-    max_examples=120,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,
