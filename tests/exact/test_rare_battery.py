@@ -157,10 +157,17 @@ def test_the_exact_epsilon_of_a_pair_is_told_and_never_of_wrong_paths():
         coin = rng.integers(4)
         return int(queries[0] > 1) ^ int(isinstance(coin, np.integer) and coin == 0)
 
+    def methods(queries, epsilon, rng):
+        coin = rng.integers(4)
+        return int(queries[0] > 1) ^ int(hasattr(coin, "is_integer") and coin == 0)
+
     told = check(answer, epsilon=0.7, **BUDGET)
     assert told.verdict is not Verdict.VIOLATION
     assert told.loss.epsilon[0] <= 0.7 <= told.loss.epsilon[1] < 0.7 + 1e-9
     assert "on this pair the real ε is 0.7, up to rounding" in str(told)
     told = check(types, epsilon=2.0, **BUDGET)
+    assert told.verdict is not Verdict.VIOLATION
+    assert told.loss.epsilon[0] <= np.log(3) <= told.loss.epsilon[1] < np.log(3) + 1e-9
+    told = check(methods, epsilon=2.0, **BUDGET)
     assert told.verdict is not Verdict.VIOLATION
     assert told.loss is None

@@ -136,7 +136,7 @@ def _differs_from(hits: int, calls: int, rate: float, error: float) -> bool:
 
 def _repeat(sampler: LiftedSampler, evidence: Evidence, settings: Settings) -> int:
     """Let the function repeat runs of the lift on the same draws; how many."""
-    from refutedp.sampling.lifted.trust.witness import hear_runs
+    from refutedp.sampling.lifted.trust.repeated_runs import hear_runs
 
     pair, rng = sampler.pair, np.random.default_rng(child(settings.seed, REPEAT_STREAM))
     repeated, hits, made = 0, [0, 0], 0

@@ -21,6 +21,10 @@ class AbsoluteNumber(Traced):
         self.inner = inner
         self._case: Any = None
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self.inner.kind
+
     def cased(self) -> Any:
         """The number or its negative, whichever is positive on this path."""
         if self._case is None:
@@ -66,6 +70,6 @@ for _name in (
     *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__neg__"),
     *("__floordiv__", "__mod__", "__pow__", "__eq__", "__ne__", "__bool__", "__hash__", "__int__", "__float__"),
     *("__round__", "__floor__", "__ceil__", "__trunc__", "exp", "expm1", "log", "log1p", "sqrt", "rint", "round"),
-    *("clip", "as_float", "item"),
+    *("clip", "cast", "item"),
 ):
     setattr(AbsoluteNumber, _name, _by_cases(_name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -23,47 +23,68 @@ WHOLE_STEPS = 8
 """Values on either side of the middle that are followed one by one where a whole number is wanted."""
 
 
-class DrawnNumber(Traced):
-    """`function(linear)` on one trail; `whole` where it is a Python int."""
+Kind: TypeAlias = type[int] | type[float] | type[np.int64] | type[np.float64]
+"""The type of number that the mechanism would have: Python's or NumPy's."""
 
-    __slots__ = ("depth", "function", "increases", "linear", "trail", "whole")
+
+def _joined(*operands: Any, whole: bool = True) -> Kind:
+    """The type of what operands give together; of a division if it is not `whole`."""
+    kinds = [one.kind if isinstance(one, DrawnNumber) else type(one) for one in operands]
+    whole = whole and all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds)
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        return np.int64 if whole else np.float64
+    return int if whole else float
+
+
+class DrawnNumber(Traced):
+    """`function(linear)` on one trail, of a `kind`: tests of its type are answered as those of the plain number."""
+
+    __slots__ = ("depth", "function", "increases", "kind", "linear", "trail")
     __array_priority__ = 1000
 
     def __init__(
-        self, trail: Trail, linear: Linear, whole: bool, function: Function | None = None, increases: bool = True
+        self, trail: Trail, linear: Linear, kind: Kind, function: Function | None = None, increases: bool = True
     ) -> None:
-        self.trail, self.linear, self.whole = trail, linear, whole
+        self.trail, self.linear, self.kind = trail, linear, kind
         self.function, self.increases = function, increases
         self.depth = 0
         """How many functions were applied one after the other."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # `isinstance(x, np.integer)` and the like.
+        return self.kind
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an integer by its type."""
+        return self.kind in (int, np.int64)
 
     # --- Arithmetic ----------------------------------------------------------------------------------------------
 
     def _plus(self, other: Any, sign: float = 1.0) -> Any:
         number = plain(other)
         if number is not None:
-            if number == 0:
+            if number == 0 and _joined(self, other) is self.kind:
                 return self
             if not math.isfinite(number):
                 self._give_up("an infinite number is added")
-            whole = self.whole and isinstance(number, int)
+            kind = _joined(self, other)
             if self.function is not None:
-                return self.then(lambda t: t + sign * number, True, whole)
-            return DrawnNumber(self.trail, moved(self.linear, sign * number), whole)
+                return self.then(lambda t: t + sign * number, True, kind)
+            return DrawnNumber(self.trail, moved(self.linear, sign * number), kind)
         if not isinstance(other, DrawnNumber):
             return NotImplemented
         both = self.trail.merged(added(self._summand(), other._summand(), sign))
-        whole = self.whole and other.whole
-        if not both.terms:
-            return int(both.plus) if whole else both.plus
-        return DrawnNumber(self.trail, both, whole)
+        kind = _joined(self, other)
+        return DrawnNumber(self.trail, both, kind) if both.terms else kind(both.plus)
 
     def _minus(self, other: DrawnNumber) -> Any:
         """Their difference, whose parts stay draws of their own: they may be compared with others."""
         if self.whole_linear or other.whole_linear:
             return self - other
         both = added(self._summand(), other._summand(), -1.0)
-        return DrawnNumber(self.trail, both, False) if both.terms else both.plus
+        return DrawnNumber(self.trail, both, float) if both.terms else both.plus
 
     def __add__(self, other: Any) -> Any:
         return self._plus(other)
@@ -82,22 +103,23 @@ class DrawnNumber(Traced):
     def __pos__(self) -> DrawnNumber:
         return self
 
-    def _times(self, number: float | int) -> Any:
-        whole = self.whole and isinstance(number, int)
+    def _times(self, factor: Any, whole: bool = True) -> Any:
+        number, kind = plain(factor), _joined(self, factor, whole=whole)
+        assert number is not None
         if number == 0 or not math.isfinite(number):
-            return 0 if whole else 0.0 * number
+            return kind(0 * number)
         if self.function is not None:
-            return self.then(lambda t: t * number, number > 0, whole)
+            return self.then(lambda t: t * number, number > 0, kind)
         linear = self.linear
         terms = tuple((atom, times * number) for atom, times in linear.terms)
         plus = linear.plus * number
         slack = linear.slack * abs(number) + UNIT * abs(plus) * (abs(number) != 1)
-        return DrawnNumber(self.trail, Linear(terms, plus, slack), whole)
+        return DrawnNumber(self.trail, Linear(terms, plus, slack), kind)
 
     def __mul__(self, other: Any) -> Any:
         number = plain(other)
         if number is not None:
-            return self._times(number)
+            return self._times(other)
         if other is self:
             return self**2
         if not isinstance(other, DrawnNumber):
@@ -118,10 +140,8 @@ class DrawnNumber(Traced):
         if number == 0:
             raise ZeroDivisionError("division by zero")
         if self.function is not None:
-            return self.then(lambda t: t / number, number > 0, False)
-        divided = self._times(1 / number)
-        divided.whole = False
-        return divided
+            return self.then(lambda t: t / number, number > 0, _joined(self, other, whole=False))
+        return self._times(type(other)(1) / other, whole=False)
 
     def __rtruediv__(self, other: Any) -> Any:
         number = plain(other)
@@ -129,7 +149,7 @@ class DrawnNumber(Traced):
             return NotImplemented
         if not self > 0 and self == 0:
             raise ZeroDivisionError("division by zero")
-        return self.then(lambda t: number / t, number < 0, False)
+        return self.then(lambda t: number / t, number < 0, _joined(self, other, whole=False))
 
     def __floordiv__(self, other: Any) -> Any:
         number = plain(other)
@@ -138,26 +158,26 @@ class DrawnNumber(Traced):
         return self.then(
             lambda t: t // number if math.isfinite(t) else t / number,
             number > 0,
-            self.whole and isinstance(number, int),
+            _joined(self, other),
         )
 
     def __mod__(self, other: Any) -> Any:
         number = plain(other)
         if number is None or number <= 0:
             return self._give_up("a remainder by a draw")
-        return self - (self // number).value() * number
+        return self - (self // other).value() * other
 
     def __pow__(self, power: Any) -> Any:
         number = plain(power)
         if not isinstance(number, int) or number < 1:
             return self._give_up("a power of a draw")
         upwards = True if number % 2 else bool(self >= 0)
-        return self.then(lambda t: t**number, upwards, self.whole)
+        return self.then(lambda t: t**number, upwards, _joined(self, power))
 
     def __and__(self, other: Any) -> Any:
         number = plain(other)
         if self.whole and isinstance(number, int) and number >= 0 and (number & (number + 1)) == 0:
-            return self % (number + 1)
+            return self % (other + 1)
         return self._give_up("bits of a draw")
 
     __rand__ = __and__
@@ -171,7 +191,7 @@ class DrawnNumber(Traced):
 
     # --- Functions -----------------------------------------------------------------------------------------------
 
-    def then(self, function: Function, increases: bool, whole: bool) -> DrawnNumber:
+    def then(self, function: Function, increases: bool, kind: Kind) -> DrawnNumber:
         """A monotone function of the number."""
         inner = self.function
 
@@ -185,7 +205,7 @@ class DrawnNumber(Traced):
                 return math.nan
 
         upwards = self.increases == increases if inner is not None else increases
-        result = DrawnNumber(self.trail, self.linear, whole, composed, bool(upwards))
+        result = DrawnNumber(self.trail, self.linear, kind, composed, bool(upwards))
         result.depth = self.depth + 1
         if result.depth > DEEPEST_FUNCTION:
             self._give_up("too many functions are applied to a draw")
@@ -193,53 +213,53 @@ class DrawnNumber(Traced):
 
     def exp(self) -> Any:
         """As `math.exp`."""
-        return self.then(exponential, True, False)
+        return self.then(exponential, True, float)
 
     def expm1(self) -> Any:
         """As `math.expm1`."""
-        return self.then(math.expm1, True, False)
+        return self.then(math.expm1, True, float)
 
     def log(self) -> Any:
         """As `math.log`, of what is positive."""
         if not self > 0:
             raise ValueError("math domain error")
-        return self.then(lambda t: math.log(t) if t > 0 else -math.inf, True, False)
+        return self.then(lambda t: math.log(t) if t > 0 else -math.inf, True, float)
 
     def log1p(self) -> Any:
         """As `math.log1p`."""
         if not self > -1:
             raise ValueError("math domain error")
-        return self.then(lambda t: math.log1p(t) if t > -1 else -math.inf, True, False)
+        return self.then(lambda t: math.log1p(t) if t > -1 else -math.inf, True, float)
 
     def sqrt(self) -> Any:
         """As `math.sqrt`."""
         if not self >= 0:
             raise ValueError("math domain error")
-        return self.then(math.sqrt, True, False)
+        return self.then(math.sqrt, True, float)
 
-    def rounded(self, function: Callable[[float], Any], whole: bool) -> Any:
+    def rounded(self, function: Callable[[float], Any], kind: Kind) -> Any:
         """A step function: round, floor, ceil or trunc."""
-        return self if self.whole else self.then(function, True, whole)
+        return self.cast(kind) if self.whole else self.then(function, True, kind)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return self.rounded(lambda t: round(t, digits), digits is None)
+        return self.rounded(lambda t: round(t, digits), int if digits is None else self.kind)
 
     def __floor__(self) -> Any:
-        return self.rounded(math.floor, True)
+        return self.rounded(math.floor, int)
 
     def __ceil__(self) -> Any:
-        return self.rounded(math.ceil, True)
+        return self.rounded(math.ceil, int)
 
     def __trunc__(self) -> Any:
-        return self.rounded(math.trunc, True)
+        return self.rounded(math.trunc, int)
 
     def rint(self) -> Any:
         """As `np.rint`."""
-        return self.rounded(lambda t: float(np.rint(t)), False)
+        return self.rounded(lambda t: float(np.rint(t)), np.float64)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """As `np.round`."""
-        return self.rounded(lambda t: float(np.round(t, decimals)), False)
+        return self.rounded(lambda t: float(np.round(t, decimals)), np.float64)
 
     def clip(self, *ends: Any, **named: Any) -> Any:
         """As `np.clip`."""
@@ -250,12 +270,14 @@ class DrawnNumber(Traced):
         return high if high is not None and self > high else self
 
     def item(self) -> Any:
-        """As that of a NumPy number."""
-        return self
+        """As that of a NumPy number; a Python number has none."""
+        if not issubclass(self.kind, np.generic):
+            raise AttributeError(f"'{self.kind.__name__}' object has no attribute 'item'")
+        return self.cast(int if self.whole else float)
 
-    def as_float(self) -> DrawnNumber:
-        """What `float` makes of it."""
-        number = DrawnNumber(self.trail, self.linear, False, self.function, self.increases)
+    def cast(self, kind: Kind) -> DrawnNumber:
+        """The same number, of another type."""
+        number = DrawnNumber(self.trail, self.linear, kind, self.function, self.increases)
         number.depth = self.depth
         return number
 
@@ -272,7 +294,7 @@ class DrawnNumber(Traced):
             drawn = self.trail.value_of(atom.draw)
             inner = self.linear.terms[0][1] * atom.at(drawn) + self.linear.plus
             value = inner if self.function is None else self.function(inner)
-            return int(value) if self.whole else value
+            return self.kind(value)
         if not self.whole and self.function is None:
             self._give_up("a plain number is wanted of a continuous draw")
         middle = self._middle()
@@ -282,7 +304,7 @@ class DrawnNumber(Traced):
             known = next((middle - k for k in range(1, WHOLE_STEPS) if self >= middle - k), None)
         if known is None:
             self._give_up("a plain number is wanted of a draw with many values")
-        return known
+        return self.kind(known)
 
     def _middle(self) -> int:
         draws = self.trail.draws

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 import types
@@ -16,6 +17,7 @@ from refutedp.exact.drawn_number import DrawnNumber
 from refutedp.exact.families import DrawFamily
 from refutedp.exact.linear_sums import plain
 from refutedp.exact.trail import CannotEnumerate, Trail
+from refutedp.sampling.lifted.trust.plain_calls import Recorded
 from refutedp.tracing.copier import Copier, ModuleProxy, Stage, is_library
 from refutedp.tracing.distributions import Distribution
 from refutedp.tracing.rng_proxy import Handler, Traced, normal_size
@@ -105,13 +107,19 @@ class StandardDraws(Handler):
         shapes = [np.shape(p) for p in params if not isinstance(p, DrawnNumber)]
         whole = shape if shape is not None else np.broadcast_shapes(*shapes)
         if whole == () and shape is None:
-            return self._one(distribution, params)
-        columns = [
-            [p] * math.prod(whole) if isinstance(p, DrawnNumber) else [*np.broadcast_to(p, whole).flat]
-            for p in params
-        ]
-        rows = list(zip(*columns, strict=True)) if columns else [()] * math.prod(whole)
-        return self.array([self._one(distribution, row) for row in rows], whole)
+            drawn = self._one(distribution, params)
+        else:
+            columns = [
+                [p] * math.prod(whole) if isinstance(p, DrawnNumber) else [*np.broadcast_to(p, whole).flat]
+                for p in params
+            ]
+            rows = list(zip(*columns, strict=True)) if columns else [()] * math.prod(whole)
+            drawn = self.array([self._one(distribution, row) for row in rows], whole)
+        self.record(distribution.name, params, size, drawn)
+        return drawn
+
+    def record(self, distribution: str, params: tuple[Any, ...], size: Any, value: Any) -> None:
+        """Hear of one draw: numbers, or the places of what was chosen."""
 
     def _one(self, distribution: Distribution, params: Sequence[Any]) -> Any:
         location, scale, standard = placed(distribution, params)
@@ -119,13 +127,9 @@ class StandardDraws(Handler):
         if not (type(scale) is int and scale == 1):
             value = value * scale
         value = value + location
-        return value if isinstance(value, DrawnNumber) else self.converted(value, distribution, standard)
-
-    def converted(self, value: Any, distribution: Distribution, standard: DrawFamily) -> Any:
-        """A plain value as the library returns it."""
-        if distribution.convert is not None:
-            return distribution.convert(value)
-        return np.int64(value) if standard.whole else value
+        # As the library returns it.
+        kind = distribution.convert or (np.int64 if standard.whole else np.float64)
+        return value.cast(kind) if isinstance(value, DrawnNumber) else kind(value)
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """One path for each option."""
@@ -137,17 +141,20 @@ class StandardDraws(Handler):
         if p is not None and any(plain(one) is None for one in p):
             self.refuse("the probabilities of a choice are drawn")
         family = families.equally(count) if p is None else families.among(tuple(map(float, p)))
-        if shape is None:
-            chosen = self.index(family)
-            return chosen if number else np.asarray(options)[chosen]
-        many = np.array([self.index(family) for _ in range(math.prod(shape))], dtype=np.int64).reshape(shape)
-        return many if number else np.asarray(options)[many]
+        chosen: Any = self.index(family) if shape is None else self._indices([family] * math.prod(shape), shape)
+        self.record(distribution, (options, p), size, chosen)
+        return chosen if number else np.asarray(options)[chosen]
+
+    def _indices(self, families: Sequence[DrawFamily], shape: tuple[int, ...]) -> Any:
+        return np.array([self.index(family) for family in families], dtype=np.int64).reshape(shape)
 
     def pick(self, options: Sequence[Any]) -> Any:
         """One path for each element."""
         if not len(options):
             raise IndexError("Cannot choose from an empty sequence")
-        return options[self.index(families.equally(len(options)))]
+        chosen = self.index(families.equally(len(options)))
+        self.record("random.choice", (len(options),), None, chosen)
+        return options[chosen]
 
     def permute(self, distribution: str, values: Any) -> Any:
         """One path for each order."""
@@ -157,6 +164,7 @@ class StandardDraws(Handler):
         rest, order = list(range(count)), []
         while rest:
             order.append(rest.pop(self.index(families.equally(len(rest)))))
+        self.record(distribution, (values,), None, np.array(order, dtype=np.int64))
         return np.array(order) if np.ndim(values) == 0 else np.asarray(values)[order]
 
     def array(self, values: list[Any], shape: tuple[int, ...]) -> Any:
@@ -173,14 +181,25 @@ class StandardDraws(Handler):
 
 
 class DrawnNumbers(StandardDraws):
-    """Answers with numbers on the current trail."""
+    """Answers with numbers on the current trail, and keeps what it was asked for."""
 
     def __init__(self) -> None:
-        self.trail = Trail()
+        self.start(Trail())
+
+    def start(self, trail: Trail) -> None:
+        """Answer on another trail."""
+        self.trail = trail
+        self.recorded: list[Recorded] = []
+        """Every draw of the run, with numbers of the trail in it."""
+
+    def record(self, distribution: str, params: tuple[Any, ...], size: Any, value: Any) -> None:
+        """Keep one draw, as it was before the mechanism may write into it."""
+        kept = tuple(copy.copy(one) if isinstance(one, list | np.ndarray) else one for one in (*params, value))
+        self.recorded.append(Recorded(distribution, kept[:-1], normal_size(size, self), kept[-1]))
 
     def standard(self, family: DrawFamily) -> Any:
         """A number about which nothing is known yet."""
-        return DrawnNumber(self.trail, self.trail.draw(family), family.whole)
+        return DrawnNumber(self.trail, self.trail.draw(family), int if family.whole else float)
 
     def index(self, family: DrawFamily) -> int:
         """A path for each value."""
@@ -190,35 +209,25 @@ class DrawnNumbers(StandardDraws):
         return int(self.trail.value_of(len(self.trail.draws) - 1))
 
 
-class RecalledDraws(StandardDraws):
-    """Answers with given values of standard form, and keeps account of whether the run asks for just these."""
+def recorded_at(recorded: Sequence[Recorded], values: Sequence[float]) -> list[Recorded]:
+    """Recorded draws, as they are where the draws of their trail have these values."""
+    known = list(values)
+    return [
+        Recorded(one.distribution, _evaluated(one.params, known), one.size, _evaluated(one.value, known))
+        for one in recorded
+    ]
 
-    def __init__(self, families: Sequence[DrawFamily], values: Sequence[float]) -> None:
-        self._families, self._values = families, values
-        self.asked = 0
-        self.astray = False
 
-    @property
-    def faithful(self) -> bool:
-        """Whether all draws were asked for, in this order, and no others."""
-        return not self.astray and self.asked == len(self._values)
-
-    def standard(self, family: DrawFamily) -> Any:
-        """The next value."""
-        place, self.asked = self.asked, self.asked + 1
-        if place >= len(self._values) or family is not self._families[place]:
-            self.astray = True
-            raise CannotEnumerate("the function draws otherwise")
-        return int(self._values[place]) if family.whole else float(self._values[place])
-
-    def index(self, family: DrawFamily) -> int:
-        """The next value."""
-        return int(self.standard(family))
-
-    def refuse(self, why: str) -> NoReturn:
-        """The function does what its enumerated run did not."""
-        self.astray = True
-        super().refuse(why)
+def _evaluated(value: Any, values: list[float]) -> Any:
+    if isinstance(value, AbsoluteNumber):
+        return abs(_evaluated(value.inner, values))
+    if isinstance(value, DrawnNumber):
+        return value.kind(value.at(values))
+    if type(value) in (list, tuple):
+        return type(value)([_evaluated(one, values) for one in value])
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return np.array([_evaluated(one, values) for one in value.flat]).reshape(value.shape)
+    return value
 
 
 def _on_numbers(original: Callable[..., Any], drawn: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,10 +268,6 @@ class _StandInType(type):
     """The type of a class that stands for its `original` in isinstance, and makes what `make` does."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if isinstance(instance, AbsoluteNumber):
-            instance = instance.inner
-        if isinstance(instance, DrawnNumber):
-            return instance.whole == (vars(cls)["original"] is int)
         return isinstance(instance, vars(cls)["original"])
 
     def __call__(cls, *values: Any, **named: Any) -> Any:
@@ -272,7 +277,8 @@ class _StandInType(type):
 
 
 _INT = _StandInType("int", (int,), {"original": int, "make": staticmethod(lambda number: number.__trunc__())})
-_FLOAT = _StandInType("float", (float,), {"original": float, "make": staticmethod(lambda number: number.as_float())})
+_FLOAT = _StandInType("float", (float,), {"original": float, "make": staticmethod(lambda number: number.cast(float))})
+_TYPE = _StandInType("type", (type,), {"original": type, "make": staticmethod(lambda number: number.__class__)})
 
 
 class EnumeratedStage(Stage):
@@ -296,13 +302,13 @@ class EnumeratedStage(Stage):
 
     def builtins(self, function: types.FunctionType) -> dict[str, Any]:
         """Builtins that keep drawn numbers."""
-        return super().builtins(function) | {"int": _INT, "float": _FLOAT}
+        return super().builtins(function) | {"int": _INT, "float": _FLOAT, "type": _TYPE}
 
     def _numpy_attribute(self, name: str) -> Any:
         value = super()._numpy_attribute(name)
         if name in _NUMPY:
             return _on_numbers(value, _NUMPY[name])
-        return _on_numbers(value, DrawnNumber.as_float) if name in ("float64", "double") else value
+        return _on_numbers(value, lambda x: x.cast(np.float64)) if name in ("float64", "double") else value
 
 
 class EnumeratedCopier(Copier):

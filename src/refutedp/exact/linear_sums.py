@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from refutedp.tracing.rng_proxy import Traced
+
 Function: TypeAlias = Callable[[float], float]
 UNIT = 2.0**-52
 """What one operation may be off by, as a part of its result."""
@@ -93,6 +95,8 @@ def _alike(one: Atom, other: Atom) -> bool:
 
 def plain(value: Any) -> float | int | None:
     """A plain number, or None."""
+    if isinstance(value, Traced):
+        return None
     if isinstance(value, bool | np.bool_):
         return int(value)
     if isinstance(value, int | float):

@@ -21,7 +21,7 @@ import numpy as np
 
 from refutedp.exact.absolute_number import AbsoluteNumber
 from refutedp.exact.drawn_number import DrawnNumber
-from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, RecalledDraws
+from refutedp.exact.enumerated_run import DrawnNumbers, EnumeratedCopier, EnumeratedStage, recorded_at
 from refutedp.exact.families import Enclosure
 from refutedp.exact.linear_sums import Relation
 from refutedp.exact.relations import probability, solution
@@ -31,7 +31,8 @@ from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
-from refutedp.tracing.copier import Stage
+from refutedp.sampling.lifted.trust.plain_calls import Recorded
+from refutedp.sampling.lifted.trust.witness import Witness, retold
 from refutedp.tracing.watchdog import DidNotReturn, one_call
 
 MOST_PATHS = 200
@@ -51,6 +52,7 @@ class OutputPath:
     shape: Shape
     leaves: tuple[Any, ...]
     values: tuple[float, ...]
+    recorded: tuple[Recorded, ...]
     output: Any
 
     @cached_property
@@ -146,11 +148,9 @@ class Enumerator:
         self._draws = DrawnNumbers()
         stage = EnumeratedStage(self._draws)
         self._rng = None if mechanism.rng is None else stage.generator(mechanism.draws_from)
-        self._copy = replace(mechanism, function=EnumeratedCopier(stage).copy(mechanism.function))
+        self._copier = EnumeratedCopier(stage)
+        self._copy = replace(mechanism, function=self._copier.copy(mechanism.function))
         self._mechanism = mechanism
-        self._stage = stage
-        self._plain = Stage(self._draws)
-        self._plain_copy = replace(mechanism, function=EnumeratedCopier(self._plain).copy(mechanism.function))
         self._beyond = ""
         self.calls = 0
         """How often the mechanism was called."""
@@ -184,11 +184,10 @@ class Enumerator:
 
     def _path(self, trail: Trail, data: Any, arguments: Mapping[str, Any]) -> OutputPath | str:
         """One path; or why it is not known."""
-        self._draws.trail = trail
-        self._stage.use(self._draws)
+        self._draws.start(trail)
         raised = CannotEnumerate.raised
         try:
-            output = self._called(self._copy, self._rng, data, arguments)
+            output = self._called(data, arguments)
             if CannotEnumerate.raised > raised:
                 return "it goes on after something that is not followed"
             shape, leaves = _leaves(output)
@@ -196,7 +195,8 @@ class Enumerator:
             chosen = solution(trail.draws, trail.relations)
         except (CannotEnumerate, UnsupportedOutputError) as trouble:
             return str(trouble)
-        path = OutputPath(trail, shape, tuple(leaves), tuple(_asked(trail, chosen)[0]), None)
+        chosen, asked = _asked(trail, chosen)
+        path = OutputPath(trail, shape, tuple(leaves), tuple(asked), tuple(self._draws.recorded), None)
         heard = self._repeated(path, chosen, data, arguments)
         if heard is None:
             return "the function itself does not do on these draws what its path says"
@@ -207,54 +207,47 @@ class Enumerator:
         if path.trail.relations:
             return True  # Such draws are known one at a time only.
         with _unshown_warnings(), kept_globals():
-            chosen = [draw.random_point(rng) for draw in path.trail.draws]
+            chosen, _ = _asked(path.trail, [draw.random_point(rng) for draw in path.trail.draws])
             return self._repeated(path, chosen, data, arguments) is not None
 
     def _repeated(
         self, path: OutputPath, chosen: Sequence[float], data: Any, arguments: Mapping[str, Any]
     ) -> tuple[Any] | None:
         """The output of the function itself on draws that lead down a path, if it is what the path says."""
-        values, families = _asked(path.trail, chosen)
-        recalled = RecalledDraws(families, values)
-        try:
-            heard = self.replayed(recalled, data, arguments)
-        except CannotEnumerate:
-            return None
+        witness = Witness(recorded_at(path.recorded, chosen), CLOSE)
+        with self._within_bounds():
+            heard = retold(witness, self._mechanism, data, arguments, self._copier.originals)
         expected = [leaf.at(list(chosen)) if isinstance(leaf, DrawnNumber) else leaf for leaf in path.leaves]
-        if not recalled.faithful or not _heard(heard, path.shape, expected):
-            return None
-        return (heard,)
+        return (heard,) if witness.trouble is None and _heard(heard, path.shape, expected) else None
 
-    def replayed(self, draws: RecalledDraws, data: Any, arguments: Mapping[str, Any]) -> Any:
-        """The output of the function itself on given draws; of a plain copy, where it draws from modules."""
-        self._plain.use(draws)
-        from_modules = self._mechanism.rng is None or self._stage.draws_from_modules
-        mechanism = self._plain_copy if from_modules else self._mechanism
-        rng = None if mechanism.rng is None else self._plain.generator(mechanism.draws_from)
-        return self._called(mechanism, rng, data, arguments)
+    def _called(self, data: Any, arguments: Mapping[str, Any]) -> Any:
+        """The output of the copy."""
+        try:
+            with self._within_bounds(), one_call():
+                return self._copy.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=self._rng)
+        except Exception as error:
+            return Raised(type(error).__name__)
 
-    def _called(self, mechanism: Mechanism, rng: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
+    @contextmanager
+    def _within_bounds(self) -> Iterator[None]:
+        """Ends the path, and all that would come after it, where a call does not return or takes too much memory."""
         if self._beyond:
             raise CannotEnumerate(self._beyond)
         self.calls += 1
         try:
-            with one_call():
-                return mechanism.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=rng)
+            yield
         except (DidNotReturn, MemoryError) as error:
             # Other paths may take as long: none is tried any more.
             self._beyond = f"a path {error}" if isinstance(error, DidNotReturn) else "a path takes too much memory"
             raise CannotEnumerate(self._beyond) from None
-        except Exception as error:
-            return Raised(type(error).__name__)
 
 
-def _asked(trail: Trail, chosen: Sequence[float]) -> tuple[list[float], list[Any]]:
-    """The values of the draws that the function asks for: the parts of a difference instead of the difference."""
-    parts: dict[int, float] = {}
+def _asked(trail: Trail, chosen: Sequence[float]) -> tuple[list[float], list[float]]:
+    """All draws, with the parts of each difference as they are asked for; and those that are asked for, in order."""
+    values = list(chosen)
     for number, (up, down) in trail.merges.items():
-        parts[up], parts[down] = 1 + max(chosen[number], 0.0), 1 - min(chosen[number], 0.0)
-    numbers = [k for k in range(len(trail.draws)) if k not in trail.merges]
-    return [parts.get(k, chosen[k]) for k in numbers], [trail.draws[k].family for k in numbers]
+        values[up], values[down] = 1 + max(chosen[number], 0.0), 1 - min(chosen[number], 0.0)
+    return values, [value for k, value in enumerate(values) if k not in trail.merges]
 
 
 _MARK = 2.0**60

@@ -91,7 +91,7 @@ class Distribution:
     name: str
     parameters: tuple[str, ...]
     sample: Sample
-    convert: Callable[[Any], Any] | None
+    convert: type[int] | type[float] | None
     noise: Noise
     positive: tuple[int, ...] = ()
 
