@@ -105,7 +105,7 @@ def test_every_call_of_the_function_is_counted(noise, keywords):
 
     effort = check(counted, epsilon=1.0, lengths=(1,), **{**SMALL, **keywords}).effort
     counted_runs = effort.search_runs + effort.confirm_runs + effort.other_runs
-    # Attempts at a lift and at following paths are counted, too: a few a pair.
+    # On either input of a pair, a try to lift the function and one to follow its paths are counted, too.
     assert calls <= counted_runs <= calls + 4 * effort.pairs
 
 

@@ -160,6 +160,9 @@ CHOICES = (
     "len(f'{{float({0}):.1f}}')",
     "f'{{{0} > {1}}} {{int({2})}}'.count('1')",
     "round(int({0}) * 7, -1)",
+    "laplace.rvs(scale=2.0, random_state=rng)",
+    "laplace.rvs({0}, 0.5, random_state=rng)",
+    "bernoulli.rvs(0.5, random_state=rng)",
 )
 """What a lift may join, in expressions."""
 BRANCHES = (

@@ -20,13 +20,16 @@ from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 from tests.sampling.lifted.programs import compiled, programs
 
 
-class Recorded:
-    """Hands out recorded values, whatever is asked for."""
+class Recorded(np.random.Generator):
+    """Hands out recorded values, whatever is asked for; SciPy takes it for a generator."""
 
     def __init__(self, records: Any) -> None:
         self._records = list(records)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") or name == "left":
+            return object.__getattribute__(self, name)
+
         def next_value(*args: Any, **keywords: Any) -> Any:
             record = self._records.pop(0)
             assert record.distribution == name
