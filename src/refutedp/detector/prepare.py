@@ -19,6 +19,7 @@ from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, fi
 from refutedp.inputs.arguments.problem import wanted_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
+from refutedp.inputs.levels import Levels
 from refutedp.inputs.source import PairSource, Seen, sources_for
 from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.claims import Claim
@@ -32,7 +33,7 @@ from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_
 
 T = TypeVar("T")
 
-TRIAL_RUNS = 8
+TRIAL_RUNS = 9
 TRIALS, ALL_TRIALS, ANALYSIS = 0.1, 0.2, 0.15
 """The part of the time for trials as planned, for trials that take longer than that, and for sources that call."""
 ANALYSIS_CALLS = 1_000
@@ -180,7 +181,7 @@ class Prepared:
         self._calls += calls
 
     def _beyond_the_usual(self, request: Request) -> list[PairSource]:
-        """Program analysis, and evolution after it."""
+        """Levels at which answers vary, program analysis, and evolution after them."""
         datasets = []
         if request.inputs is not None:
             datasets = datasets_of(request.adjacency, request.inputs, self.settings.seed)
@@ -189,14 +190,12 @@ class Prepared:
             return []
         lifted = any(sampler.shares_noise for sampler in self.samplers)
         part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
-        common: dict[str, Any] = {
-            "allowed": request.claim.rough_epsilon,
-            "lengths": self.settings.lengths,
-            "seed": self.settings.seed,
-            "calls": max(self.settings.search_runs // part, least),
-        }
+        calls = max(self.settings.search_runs // part, least)
+        limits: dict[str, Any] = {"lengths": self.settings.lengths, "seed": self.settings.seed, "calls": calls}
+        common = {"allowed": request.claim.rough_epsilon, **limits}
         wanted = wanted_arguments(self.mechanism, *_known_and_domains(self._given))
         return [
+            Levels(self.mechanism, request.adjacency, datasets, **limits),
             Analysed(self.mechanism, request.adjacency, datasets, **common),
             Evolved(self.mechanism, request.adjacency, datasets, wanted=wanted, **common),
         ]
@@ -310,7 +309,7 @@ def _trial(
 
     def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[PlainSampler], list[Runs], list[float]]:
         nonlocal calls, cut
-        kept, tried, took, more = [], [], [], TRIAL_RUNS - 1
+        kept, tried, took, more = [], [], [], TRIAL_RUNS - 2
         spent, allowed = 0.0, TRIALS * clock.limit / max(len(samplers), 1)
 
         def timed(sampler: PlainSampler, runs: int, seeds: np.random.SeedSequence) -> tuple[Runs, float]:
@@ -328,16 +327,17 @@ def _trial(
             cut = number + 1
             seeds = child(settings.seed, TRIAL_STREAM, first + number)
             try:
-                runs, once = timed(sampler, 1, seeds)
-                if once > allowed / TRIAL_RUNS:
-                    # A first call may load a library, and a machine may be busy with something else for a moment.
-                    once = min(once, timed(sampler, 1, seeds)[1])
+                # A first call may load a library, and a machine may be busy with something else for a moment. Two are
+                # made in any case: calls are counted, and a result must not depend on the machine.
+                _, once = timed(sampler, 1, child(settings.seed, TRIAL_STREAM, first + number))
+                runs, again = timed(sampler, 1, seeds)
+                once = min(once, again)
             except BeyondBoundsError as error:
                 if not sampler.pair.outside:
                     raise
                 notes.append(f"A pair beyond your inputs was left out: {error}.")
                 continue
-            fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 1
+            fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 2
             more = clock.choose("trial runs", more, partial(max, fitting, 0))
             if more:
                 runs, once = timed(sampler, more, seeds)
@@ -345,7 +345,7 @@ def _trial(
             tried.append(runs)
             took.append(once / 2)
             if clock.spent > SILENCE:
-                report(Progress("trials", 2 * (1 + more) * cut, 2 * (1 + more) * len(samplers)))
+                report(Progress("trials", 2 * (2 + more) * cut, 2 * (2 + more) * len(samplers)))
         return kept, tried, took
 
     asked = len(samplers)

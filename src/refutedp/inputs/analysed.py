@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from refutedp.inputs.drafts import LARGEST, reached
-from refutedp.inputs.evolved import BETTER, MORE
 from refutedp.inputs.numbers_in_data import AnswerNumbers, NumbersInData, record_kinds
 from refutedp.inputs.record_drafts import domain_of
 from refutedp.inputs.source import Seen
@@ -42,6 +41,9 @@ SHARE = 0.3
 MOST_PROPOSED = 6
 USUAL_PAIRS, COMPARED = 6, 12
 """So many of the usual pairs are followed, to see where their runs part; so many say what pairs usually cost."""
+CLEARLY = 1.2
+"""How many times what usual pairs cost, and what the claim allows, a pair must cost to be worth runs: less than what
+evolution asks for, which picks the largest of hundreds of estimates; these pairs are few."""
 IN_VAIN = 6
 """After so many pairs whose runs part at a branch at no cost, the branch is left alone."""
 CALLS_A_PATH = 16
@@ -173,7 +175,7 @@ class Analysed:
         in_vain: Counter[Site] = Counter()
         for parting in self._partings(follower, numbers, tested, done, work):
             if enough == 0:
-                enough = max(BETTER * self._ledger.usual(usual[:COMPARED]), MORE * self._allowed)
+                enough = CLEARLY * max(self._ledger.usual(usual[:COMPARED]), self._allowed)
             pair = parting.pair
             loss = self._ledger.loss(pair.d1, pair.d2, pair.arguments, beyond=enough)
             in_vain[parting.site] += 1
