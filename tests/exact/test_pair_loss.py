@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from refutedp import Verdict, check
 from refutedp.exact.pair_loss import pair_loss
 from refutedp.exact.path_list import Enumerator
 from refutedp.model.mechanism import describe
@@ -121,3 +122,17 @@ def test_a_larger_loss_is_not_denied():
     assert loss(cut, [1], [2]).epsilon.low == math.inf
     # Of normal noise the supremum has no bound, and none is given.
     assert loss(lambda data, rng: data[0] + rng.normal(), [1], [2]) is None
+
+
+@pytest.mark.parametrize(("scale", "verdict"), [(2.0, Verdict.NOT_FOUND), (1.96, Verdict.VIOLATION)])
+def test_arithmetic_settles_what_looks_suspicious_by_chance(scale, verdict):
+    def alarm(data, rng):
+        return data[0] + rng.laplace(scale=scale) > 400
+
+    def checked(seed, **more):
+        budget = {"search_runs": 2_000, "confirm_runs": 10_000, "progress": False, "seed": seed}
+        return check(alarm, epsilon=0.5, pairs=[([400], [401])], significance=1e-6, **budget, **more)
+
+    # One seed in twenty looks suspicious where the claim is spent in full, and more do where it is broken.
+    suspicious = next(seed for seed in range(100) if checked(seed, paths=0).verdict is Verdict.INCONCLUSIVE)
+    assert checked(suspicious).verdict is verdict

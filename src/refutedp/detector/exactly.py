@@ -54,6 +54,8 @@ CONTRADICTED = (
 )
 FAR_LESS = 0.01
 """Part of an event's probability that may be missing where a mended mechanism is said not to break the claim."""
+UP_TO = 1e-9
+"""An exact ε beyond the claim by no more than this is rounding."""
 SHOWN = 3
 """Witnesses that are kept: paths in the event on d1, the likeliest first."""
 
@@ -72,7 +74,19 @@ def look_exactly(result: Result, mechanism: Mechanism, pairs: Sequence[Pair], cl
     if result.verdict is not Verdict.VIOLATION:
         result = _convicted(result, mechanism, pairs, claim, known)
     result = replace(result, loss=_loss(result, mechanism, claim, known))
+    if result.verdict is Verdict.INCONCLUSIVE and not result.vacuous and _within(result.loss, claim):
+        # Chance made the runs look suspicious: arithmetic says that no event on this pair breaks the claim.
+        result = replace(result, verdict=Verdict.NOT_FOUND)
     return replace(result, effort=replace(result.effort, other_runs=result.effort.other_runs + known.calls))
+
+
+def _within(loss: ExactLoss | None, claim: Claim) -> bool:
+    """Whether the exact loss of a pair is what the claim allows, up to the rounding of floats."""
+    if loss is None:
+        return False
+    assert isinstance(claim, PureDP | ApproxDP)
+    within = loss.epsilon[1] <= claim.epsilon + UP_TO
+    return within or (isinstance(claim, ApproxDP) and loss.delta is not None and loss.delta[1] <= claim.delta)
 
 
 def _loss(result: Result, mechanism: Mechanism, claim: Claim, known: _KnownPaths) -> ExactLoss | None:
