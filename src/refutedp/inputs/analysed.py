@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from refutedp.inputs.drafts import LARGEST, reached
+from refutedp.inputs.drafts import LARGEST, is_own, reached
 from refutedp.inputs.numbers_in_data import AnswerNumbers, NumbersInData, record_kinds
 from refutedp.inputs.record_drafts import domain_of
 from refutedp.inputs.source import Seen
@@ -48,8 +48,6 @@ IN_VAIN = 6
 """After so many pairs whose runs part at a branch at no cost, the branch is left alone."""
 CALLS_A_PATH = 16
 """Of so many calls that the source may make, one may be for a path at one length."""
-_OWN = ("refutedp.api", "refutedp.adapters", "refutedp.sampling")
-"""Mechanisms from here run programs, or code of libraries."""
 
 
 class Parting(NamedTuple):
@@ -269,7 +267,7 @@ def _tests_something(function: Any) -> bool:
     (False, True)
     """
     module = getattr(function, "__module__", None) or type(function).__module__
-    if module.startswith(_OWN):
+    if is_own(module):
         return False
     names = {one.opname for code in _codes(function) for one in instructions(code)}
     return any(

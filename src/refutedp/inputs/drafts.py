@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import functools
 import itertools
+import re
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from refutedp.inputs.matching import matching
 from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import AllDiffer, OneDiffers
 from refutedp.tracing.copier import instructions, is_library, used_names
@@ -42,6 +44,8 @@ MOST_RECORDS = 120
 """Numbers of the code up to this may be lengths."""
 _DEPTH = 4
 """Functions that call each other are looked into so deep."""
+WIDTHS = {"int8": 2**7, "uint8": 2**8, "int16": 2**15, "uint16": 2**16, "int32": 2**31, "uint32": 2**32}
+"""Where integers of a fixed width wrap around: a constant of the code that names them."""
 _DULL = frozenset({0, 1, -1, 2, 0.5})
 """Numbers that patterns have anyway."""
 
@@ -79,8 +83,13 @@ def mine(function: Any) -> Mined:
             value = value.item()
         if isinstance(value, int | float | str | datetime.date) and not isinstance(value, bool):
             found.setdefault((type(value), value))
+            if isinstance(value, str):
+                keep(WIDTHS.get(value))
+                keep(matching(value))
+        elif isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+            keep(matching(value))
         elif isinstance(value, types.CodeType):
-            for constant in _constants(value):
+            for constant in (*_constants(value), *(name for name in value.co_names if name in WIDTHS)):
                 keep(constant)
         elif isinstance(value, list | tuple | set | frozenset | range) and len(value) <= MOST:
             # Sets have an order of their own in every process.
@@ -129,6 +138,11 @@ def reached(function: Any) -> list[Any]:
     return found
 
 
+def is_own(module: str) -> bool:
+    """Whether a module runs the user's programs and functions: only what it holds is theirs, not its code."""
+    return module.startswith(("refutedp.api", "refutedp.adapters", "refutedp.sampling"))
+
+
 def _parts(value: Any) -> Iterator[Any]:
     """What a function, method or object reaches: its code, its defaults, its globals."""
     if isinstance(value, functools.partial):
@@ -138,11 +152,13 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, types.FunctionType):
         if is_library(value.__module__ or ""):
             return
-        yield value.__code__
-        yield from (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
         for cell in value.__closure__ or ():
             with suppress(ValueError):  # a cell that is still empty
                 yield cell.cell_contents
+        if is_own(value.__module__ or ""):
+            return
+        yield value.__code__
+        yield from (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
         names = sorted(used_names(value.__code__))
         yield from (value.__globals__[name] for name in names if name in value.__globals__)
     elif isinstance(value, type):
@@ -151,8 +167,11 @@ def _parts(value: Any) -> Iterator[Any]:
                 if not name.startswith("__") or isinstance(one, types.FunctionType):
                     yield one
     elif not is_library(type(value).__module__) and type(value).__module__ != "builtins":
-        yield type(value)
-        yield from getattr(value, "__dict__", {}).values()
+        held = getattr(value, "__dict__", {}).values()
+        if is_own(type(value).__module__):
+            yield from filter(callable, held)
+        else:
+            yield from (type(value), *held)
 
 
 def _constants(code: types.CodeType) -> Iterator[Any]:
@@ -282,6 +301,10 @@ def query_drafts(adjacency: AllDiffer | OneDiffers, mined: Mined, lengths: Seque
         for value in (*mined.numbers, *MAGNITUDES):
             yield from moved([value] * length, f"a value of {value:g}")
             yield from moved([value / length] * length, f"a sum of {value:g}")
+    if isinstance(adjacency, AllDiffer):
+        # Where the answer is the winner, the same draws tell most if another one is far ahead now.
+        for value in MAGNITUDES:
+            yield QueryDraft(adjacency, (value, value - step), (-1, 1), f"a lead that turns at {value:g}")
     for number in mined.numbers:
         reason = f"{number:g}, a constant of the code"
         for value in (number, number - step, number + step, number - step / 2):

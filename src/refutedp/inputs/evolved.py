@@ -133,7 +133,7 @@ class Evolved:
         """
         other = OtherArguments(self._mechanism, self._wanted, self._ledger)
         calls = self._ledger.calls + int(ARGUMENTS * self._all_calls)
-        found = other.better(probes, mined, usual, min(calls, self._most_calls))
+        found = other.better(probes, mined, usual, min(calls, self._most_calls), enough)
         self._noise_free = other.calls
         if found is None:
             return []

@@ -83,15 +83,19 @@ class OtherArguments:
         self.calls = 0
         """Calls without noise; the others are the ledger's."""
 
-    def better(self, probes: Sequence[Pair], mined: Mined, cost: float, calls: int) -> Mapping[str, Any] | None:
+    def better(
+        self, probes: Sequence[Pair], mined: Mined, cost: float, calls: int, enough: float = 0.0
+    ) -> Mapping[str, Any] | None:
         """Arguments at which some of the pairs cost clearly more than `cost`, the best of those tried; or None.
 
-        The ledger is asked as long as it has made fewer than `calls` calls.
+        Values at which there is no noise at all are chosen only where no others cost `enough`: they are the ends of
+        their range. The ledger is asked as long as it has made fewer than `calls` calls.
         """
         if not self._wanted or not probes:
             return None
         data = sorted({number for pair in probes for number in _numbers(pair.d1)})
         chosen, best = dict(probes[0].arguments), cost
+        noiseless: dict[str, Any] | None = None
         roles = {one.name: self._role(one, probes, chosen, data) for one in self._wanted}
         for _ in range(ROUNDS):
             before = best
@@ -105,10 +109,16 @@ class OtherArguments:
                         if self._ledger.calls >= calls:
                             break
                         loss = self._ledger.loss(pair.d1, pair.d2, arguments, beyond=CLEARLY * best)
-                        if loss.size > CLEARLY * best and not loss.raised:
+                        if loss.size <= CLEARLY * best or loss.raised:
+                            continue
+                        if loss.bare:
+                            noiseless = noiseless or arguments
+                        else:
                             chosen, best = arguments, loss.size
             if best <= before:
                 break
+        if noiseless is not None and best <= max(cost, enough):
+            return noiseless
         return chosen if best > cost else None
 
     def _role(
@@ -129,7 +139,9 @@ class OtherArguments:
             return None
         if wanted.kind in ("cases", "bool"):
             return Role.WEIGHT
-        far = min(10 * max([1.0, *map(abs, data)]), FAR)
+        # A mechanism may add the numbers up.
+        total = sum(map(abs, _numbers(probes[0].d1)))
+        far = min(10 * max([1.0, total, *map(abs, data)]), FAR)
         for ends in ((far, 2 * far), (-far, -2 * far)):
             values = [int(end) if wanted.kind == "int" or not wanted.typed else end for end in ends]
             outputs = [self._noise_free(probes[0].d1, {**arguments, wanted.name: value}) for value in values]

@@ -29,6 +29,9 @@ from refutedp.inputs.source import EMPTY
 from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Replace
 from refutedp.model.datasets import CannotHold, container_of
 
+ABSENT = 10
+"""The value of a key that the code knows, and no record has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -269,6 +272,10 @@ def _other_records(record: Any, known: Sequence[Any], mined: Mined) -> Iterator[
             options += _other_dates(value, mined)
         for option, reason in options:
             yield with_part(record, place, option), reason
+    if isinstance(record, dict):
+        # Of a key that no example has, it matters that it is there, or that its value is large.
+        absent = [word for word in mined.words if word not in record]
+        yield from (({**record, word: ABSENT}, f"{word!r}, a constant of the code") for word in absent)
 
 
 def _other_dates(date: datetime.date, mined: Mined) -> Iterator[tuple[Any, str]]:

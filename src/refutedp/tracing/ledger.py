@@ -63,6 +63,8 @@ class Loss(NamedTuple):
     words: str
     raised: bool = False
     """Whether some runs ended in an exception."""
+    bare: bool = False
+    """Whether what moved most has no noise at all."""
 
 
 class Release(NamedTuple):
@@ -287,7 +289,7 @@ def compare(first: Sequence[Release], second: Sequence[Release], scales: NDArray
     most = int(costs.argmax())
     hidden = f"where its noise is about {noise[most]:.3g}" if noise[most] > 0 else "and has no noise"
     words = f"{rows[0][0].name(most)} moves by {moved[most]:.4g}, {hidden}"
-    return Loss(total, words, raised)
+    return Loss(total, words, raised, bare=not noise[most] > 0)
 
 
 def _deviation(values: NDArray[np.float64]) -> NDArray[np.float64]:
