@@ -1,6 +1,9 @@
 """Pairs that are bred: they stay adjacent and within what the user allows, and get short."""
 
 import datetime
+import functools
+import math
+import re
 from collections import namedtuple
 
 import numpy as np
@@ -8,7 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, AddRemove, AllDiffer, Replace, Verdict, check
+from refutedp import (
+    ADD_REMOVE,
+    ALL_DIFFER,
+    ONE_DIFFERS,
+    REPLACE,
+    AddRemove,
+    AllDiffer,
+    Command,
+    Replace,
+    Verdict,
+    check,
+)
 from refutedp.inputs.drafts import Mined, mine, query_drafts
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.record_drafts import CannotHold, domain_of, record_drafts
@@ -107,6 +121,17 @@ def test_it_proposes_once_and_only_if_nothing_was_found():
     assert source.calls == 0
 
 
+def test_a_lead_that_turns_is_proposed():
+    """At 400 votes the utility moves by 10; as long as it is a draw, half of the answers stay the same."""
+
+    def elected(votes, epsilon, rng, most=math.inf):
+        utilities = [min(max(vote, 0), most) ** 1.5 / 3 for vote in votes]
+        return f"party {np.argmax([utility + rng.gumbel(scale=2 / epsilon) for utility in utilities])}"
+
+    assert any("a lead that turns" in pair.category for pair in proposed(elected, calls=1_400)[1])
+    assert proposed(functools.partial(elected, most=4), calls=1_400)[1] == []
+
+
 def test_the_seed_decides():
     once, again, other = (proposed(over_a_hundred, seed=seed)[1] for seed in (1, 1, 2))
     assert once == again
@@ -152,6 +177,35 @@ def test_constants_come_from_everything_that_the_user_wrote():
     assert {77, 55, 66, 44, 33} <= set(found.numbers)
     assert found.words == ("vip",)
     assert mine(np.sum).numbers == ()
+
+
+def test_patterns_and_widths_of_integers_are_constants_too_and_those_of_this_library_are_not():
+    badge = re.compile(r"T-\d{4}")
+
+    def badges(data, rng):
+        stored = np.array([len(data)]).astype(np.int16)
+        return stored[0] + rng.laplace() + any(badge.match(x) or re.search("^vip|gold", x) for x in data)
+
+    found = mine(badges)
+    assert 2**15 in found.numbers
+    assert {"T-0000", "vip"} <= set(found.words)
+    assert mine(Command(["a_program"])) == Mined((), ())
+
+
+@pytest.mark.parametrize("odd", [True, False])
+def test_keys_that_the_code_knows_and_no_record_has_are_tried_unless_the_user_forbids_them(odd):
+    def total(votes, epsilon, rng):
+        return sum(vote.get("weight", 1) for vote in votes) + rng.laplace(scale=1 / epsilon)
+
+    def counted(votes, epsilon, rng):
+        return sum(min(max(vote.get("weight", 1), 0), 1) for vote in votes) + rng.laplace(scale=1 / epsilon)
+
+    options = {"epsilon": 1.0, "adjacency": AddRemove(odd=odd), "inputs": [{"choice": "red"}, {"choice": "blue"}]}
+    result = check(total, **options, **SMALL)
+    assert (result.verdict is Verdict.VIOLATION) == odd
+    if odd:
+        assert "weight" in result.evidence.pair.outside
+    assert check(counted, **options, **SMALL).verdict is not Verdict.VIOLATION
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,41 @@ def test_weights_stay_small_and_numbers_of_outputs_whole():
     assert isinstance(dict(better(repeated, [Wanted("times", "real")], pair) or pair.arguments)["times"], int)
 
 
+def in_steps(queries, epsilon, step, rng):
+    if not step > 0:
+        raise ValueError("step must be positive")
+    return sum(queries) // step * step + rng.laplace(scale=1 / epsilon)
+
+
+def noisy_in_steps(queries, epsilon, step, rng):
+    if not step > 0:
+        raise ValueError("step must be positive")
+    return (sum(queries) + rng.laplace(scale=1 / epsilon)) // step * step
+
+
+def test_a_step_is_known_by_sums_as_large_as_those_of_the_data():
+    """Ten answers of 1 still differ in steps of 10 and of 20: further out, all of them are in the first step."""
+    options = {"adjacency": ONE_DIFFERS, **SMALL}
+    found = check(in_steps, **options)
+    assert found.verdict is Verdict.VIOLATION
+    assert found.evidence.pair.arguments["step"] > 1
+    assert len(found.evidence.pair.d1) == 1  # the usual pair has ten
+    assert check(noisy_in_steps, **options).verdict is not Verdict.VIOLATION
+
+
+def half_clipped(values, epsilon, lower, upper, rng):
+    if not lower <= upper:
+        raise ValueError("lower must not exceed upper")
+    return sum(max(lower, min(upper, value)) for value in values) + rng.laplace(scale=abs(upper) / epsilon)
+
+
+def test_arguments_that_leave_no_noise_lose_to_those_that_do():
+    """With upper = 0 there is no noise to hide a sum; a small one is wrong, and shows more of the mechanism."""
+    pair = Pair([3, -4], [3, 2], "replaced", {"epsilon": 1.0, "lower": 1, "upper": 1})
+    found = better(half_clipped, [Wanted("lower", "int"), Wanted("upper", "int")], pair)
+    assert found["upper"] != 0
+
+
 CASES = [
     (recent, recent_scaled, {"args": {"window": Between(1, 8)}}),
     (clipped, clipped_scaled, {"adjacency": AddRemove(odd=False), "inputs": [1.0, 4.0, 7.0]}),

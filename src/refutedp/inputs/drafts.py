@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from refutedp.inputs.matching import matching
 from refutedp.inputs.source import NEGATIVE
 from refutedp.model.adjacency import AllDiffer, OneDiffers
+from refutedp.model.records import Pair
 from refutedp.tracing.copier import instructions, is_library, used_names
 
 MAGNITUDES = (10, 100, -1, -10, 1000, 3, 0.1, 10_000)
@@ -289,6 +289,12 @@ class QueryDraft(Draft):
             yield replace(self, signs=(*self.signs[:i], 0, *self.signs[i + 1 :]))
 
 
+def draft_of(adjacency: AllDiffer | OneDiffers, pair: Pair, reason: str) -> QueryDraft:
+    """One of the usual pairs of query answers, in which each answer moves by the whole sensitivity or not at all."""
+    signs = tuple(int(np.sign(after - before)) for before, after in zip(pair.d1, pair.d2, strict=True))
+    return QueryDraft(adjacency, tuple(map(_plain, pair.d1)), signs, reason)
+
+
 def query_drafts(adjacency: AllDiffer | OneDiffers, mined: Mined, lengths: Sequence[int] = ()) -> Iterator[Draft]:
     """Where evolution of query answers begins; with some of these lengths, if they are given."""
     step = adjacency.sensitivity
@@ -345,12 +351,6 @@ def _signs(n: int, *, one: bool) -> Iterator[tuple[int, ...]]:
 
 def _plain(value: float) -> float:
     return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(f"{value:.12g}")
-
-
-def in_turns(*sources: Iterator[Draft]) -> Iterator[Draft]:
-    """One of each in turn, as long as there are any."""
-    for row in zip_longest(*sources):
-        yield from (draft for draft in row if draft is not None)
 
 
 def is_number(value: Any) -> bool:

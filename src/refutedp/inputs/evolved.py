@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refutedp.inputs.arguments.problem import Wanted
-from refutedp.inputs.drafts import Draft, Mined, mine, query_drafts
+from refutedp.inputs.drafts import Draft, Mined, draft_of, mine, query_drafts
 from refutedp.inputs.other_arguments import OtherArguments
 from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
 from refutedp.inputs.source import Seen
-from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
+from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, AnyTwo, OneDiffers, Replace
 from refutedp.model.datasets import CannotHold
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
@@ -143,8 +143,10 @@ class Evolved:
         loss, best = max(costs, key=lambda one: one[0].size)
         if loss.size <= (enough if usual else 0):
             return []
-        category = f"{best.category}, with {' and '.join(changed)}: {loss.words}"
-        return [replace(best, category=category, arguments=found, why="")]
+        reason = f"{best.category}, with {' and '.join(changed)}"
+        if isinstance(self._adjacency, AllDiffer | OneDiffers):
+            return [self._short_pair(Bred(loss, draft_of(self._adjacency, best, reason)), enough)]
+        return [replace(best, category=f"{reason}: {loss.words}", arguments=found, why="")]
 
     def _short_pair(self, one: Bred, enough: float) -> Pair:
         """A short pair that clearly costs enough; one that is shorter still, and just so, is kept for `shorter`."""

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from refutedp.inputs.drafts import (
@@ -18,7 +18,6 @@ from refutedp.inputs.drafts import (
     Draft,
     Mined,
     Rng,
-    in_turns,
     is_number,
     other_value,
     pieces,
@@ -192,7 +191,13 @@ def record_drafts(
                 yield from drafts(crowd, known[-1] if crowd[0] is record else record, reason)
 
     # In turns, for there may be calls for a part of them only.
-    return in_turns(scanned(), among_own(), among_crowds(), turned(), among_few())
+    return _in_turns(scanned(), among_own(), among_crowds(), turned(), among_few())
+
+
+def _in_turns(*sources: Iterator[Draft]) -> Iterator[Draft]:
+    """One of each in turn, as long as there are any."""
+    for row in zip_longest(*sources):
+        yield from (draft for draft in row if draft is not None)
 
 
 def _ends(known: Sequence[Any]) -> list[tuple[Any, Any]]:
