@@ -41,6 +41,8 @@ def candidates(case: Case, length: int, found: Any) -> Iterator[tuple[Any, Any]]
         records = {repr(one): one for one in (*domain.known, *_records(case.witness), *_records(found))}
         for crowd in itertools.product(records.values(), repeat=length):
             for record in records.values():
+                if not domain.allows(crowd, record):
+                    continue
                 for place in {domain.placed(n, length) for n in range(length + 1)}:
                     yield RecordDraft(domain, crowd, record, place, "").inputs()
         return

@@ -359,13 +359,18 @@ def is_number(value: Any) -> bool:
 
 
 def pieces(n: int, least: int = 1) -> Iterator[tuple[int, int]]:
-    """Stretches to leave out, halves first, single ones last."""
+    """Stretches to leave out: halves first, then ever smaller ones, and at last any number at either end.
+
+    Code that cuts its input into pieces may see the same only where a whole number of these is gone.
+    """
     size = n // 2
     while size >= 1:
         for start in range(0, n - size + 1, size):
             if n - size >= least:
                 yield start, start + size
         size //= 2
+    for size in range(n - max(least, 1), 1, -1):
+        yield from ((0, size), (n - size, n))
     if n == 1 and least == 0:
         yield 0, 1
 
