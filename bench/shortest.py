@@ -20,9 +20,8 @@ from refutedp.inputs.record_drafts import RecordDraft, domain_of
 from refutedp.model.adjacency import AddRemove, Replace
 from refutedp.model.mechanism import describe
 from refutedp.tracing.ledger import Ledger
-from tests.battery import first_half, second_half
 from tests.battery.case import Case
-from tests.battery.test_battery import SLOW
+from tests.battery.test_battery import CASES, SLOW
 
 LONGEST, MOST = 4, 20_000
 """Queries or records, and pairs that are looked at for each length."""
@@ -80,7 +79,7 @@ def _breaks(case: Case, d1: Any, d2: Any, arguments: dict[str, Any]) -> bool:
 
 def main(*names: str) -> None:
     longer = compared = 0
-    for case in (*first_half.CASES, *second_half.CASES):
+    for case in CASES.values():
         if case.name in SLOW if not names else case.name not in names:
             continue
         result = check(case.bug, **case.kwargs, confirm_runs=20_000, progress=False)

@@ -1,4 +1,8 @@
-"""More bugs that only some inputs show, each with a correct twin; written when the search was finished, and looked at after."""
+"""The third part of the bugs that only some inputs show, each with a correct twin; written when the search was finished.
+
+Each case names a witness: two adjacent inputs, and arguments where they must be found, on which the claim breaks.
+Twins are private for all adjacent inputs, in any order of records.
+"""
 
 from __future__ import annotations
 
