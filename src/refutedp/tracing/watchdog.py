@@ -28,6 +28,7 @@ from typing import Any, Self, TextIO
 from refutedp.model.datasets import one_line
 from refutedp.tracing.lifeline import Lifeline
 from refutedp.tracing.memory_bound import bound_memory
+from refutedp.tracing.timer import interrupt_while_busy
 
 USUAL_SECONDS = 20.0
 """How long a call may take unless the user says otherwise."""
@@ -43,8 +44,6 @@ _TICK, PAUSE, MOST_STRIKES = 0.1, 0.2, 50
 """Seconds between two looks, and between two interrupts of one call, of which there are so many at most."""
 _SIGNAL = getattr(signal, "SIGURG", None)
 """Ignored by those who do not wait for it, so that one which comes late harms nobody."""
-_BUSY = 0.5
-"""Seconds of processor time between two looks by the system's timer."""
 
 
 class DidNotReturn(BaseException):
@@ -91,6 +90,7 @@ class Watchdog:
         self._much_longer = AT_LEAST
         self.why = ""
         """Why it interrupted the latest call that it did."""
+        self._looked, self._stops = time.monotonic(), 0
         self._strikes = 0
         self._struck = 0.0
         self._printed = self._shown = 0
@@ -114,7 +114,7 @@ class Watchdog:
                 signal.signal(_SIGNAL, self._interrupted)
                 self._undo.append(lambda: signal.signal(_SIGNAL, before or signal.SIG_DFL))
                 self._by_signal = True
-                self._undo.append(_look_while_busy())
+                self._undo.append(interrupt_while_busy(_look_while_busy))
         self._undo.append(bound_memory(self.bounds.processes))
         # Progress goes to the error stream, which tasks for other processes may refer to.
         stream = _Bounded(sys.stdout, self)
@@ -204,6 +204,11 @@ class Watchdog:
             return False
         return now - since > (self.seconds if now < self.bounds.ends else min(self.seconds, self._much_longer))
 
+    @property
+    def stops(self) -> int:
+        """How often this process and those that it started were stopped for some time, as by Ctrl-Z."""
+        return self._stops + (time.monotonic() - self._looked > GRACE)
+
     def _stay_alive(self) -> None:
         if self.lifeline is not None and not self._within:
             self.lifeline.hear_by(time.monotonic() + self.seconds + GRACE)
@@ -212,6 +217,7 @@ class Watchdog:
         last = last_told = 0.0
         told = call = 0
         while not self._ended.wait(min(self.seconds / 4, _TICK)):
+            self._stops, self._looked = self.stops, time.monotonic()
             if call != self.calls:
                 told, call = 0, self.calls
             if not self._overdue():
@@ -335,26 +341,9 @@ def _raise_line_by_line(thread: int, frame: FrameType | None) -> None:
         frame = frame.f_back
 
 
-def _look_while_busy() -> Callable[[], object]:
-    """Have the system interrupt the main thread now and then while it computes; returns what ends that."""
-    number = getattr(signal, "SIGVTALRM", None)
-    if number is None or signal.getsignal(number) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
-        return lambda: None
-
-    def look(signum: int, frame: FrameType | None) -> None:
-        if _OPEN.watchdog is not None:
-            _OPEN.watchdog.busy(signum, frame)
-
-    def end() -> None:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        # A signal that is on its way would end the process by default; one that is ignored is thrown away.
-        signal.signal(number, signal.SIG_IGN)
-        signal.signal(number, signal.SIG_DFL)
-
-    signal.signal(number, look)
-    signal.siginterrupt(number, False)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _BUSY, _BUSY)
-    return end
+def _look_while_busy(number: int, frame: FrameType | None) -> None:
+    if _OPEN.watchdog is not None:
+        _OPEN.watchdog.busy(number, frame)
 
 
 class _Open(threading.local):

@@ -219,6 +219,7 @@ class LastWords:
 
     def __enter__(self) -> LastWords:
         self._watchdog = open_watchdog()
+        self._stops = 0 if self._watchdog is None else self._watchdog.stops
         self._folder = None if self._watchdog is None else tempfile.mkdtemp(prefix="refutedp-")
         return self
 
@@ -233,9 +234,14 @@ class LastWords:
         return replace(self._watchdog.bounds, processes=processes, die=self._folder)
 
     def read(self) -> None:
-        """Raise the error that a worker left behind, if one did."""
+        """Raise the error that a worker left behind, if one did, unless all were stopped for some of its time."""
+        stops = 0 if self._watchdog is None else self._watchdog.stops
+        stopped, self._stops = stops > self._stops, stops
         for path in [] if self._folder is None else sorted(Path(self._folder).iterdir()):
             what, _, rest = path.read_text().partition("\n")
+            if stopped:
+                path.unlink()
+                continue
             if rest.startswith("Timeout"):
                 raise BeyondBoundsError(
                     f"{what} did not return, and only the end of its process could stop it{place_in(rest)}: "
