@@ -4,6 +4,10 @@
 conviction, search included, next to the least that any test of one event needs (log(1/α) over the divergence of the
 part of the hits on d1 from what the claim allows). Then whole checks of correct mechanisms at their exact ε at 5%, on
 small budgets, so many in all (2,000), and how many are convicted; exits with code 1 beyond the binomial limit.
+
+`python -m bench.anytime slow [SEEDS]`: the same bugs (1 seed) and correct mechanisms at 1 ms and 5 ms a call: seconds
+until the verdict, by the clock and of the processor, and the ε that a check of a correct one would have caught; exits
+with code 1 beyond 10, 30 and 66 seconds by the clock.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from __future__ import annotations
 import math
 import statistics
 import sys
+import time
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -103,6 +109,9 @@ def randomized_response(queries, epsilon, rng):
 
 
 CORRECT: tuple[Callable[..., Any], ...] = (first_above, laplace, randomized_response)
+SLOW = {0.001: 10.0, 0.005: 30.0}
+"""Seconds a call, and within how many seconds a bug is to be convicted."""
+A_MINUTE = 66.0
 SMALL: dict[str, Any] = {"search_runs": 300, "confirm_runs": 1_000, "lengths": (1, 3), "lift": False}
 
 
@@ -148,5 +157,42 @@ def main(seeds: int = 5, checks: int = 2_000) -> int:
     return 1 if convicted > limit else 0
 
 
+def slowed(mechanism: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+    """The mechanism with calls that take so long, by sleeping: neighbours on the machine matter less."""
+
+    @wraps(mechanism)
+    def slow(queries, epsilon, rng):
+        time.sleep(seconds)
+        return mechanism(queries, epsilon, rng)
+
+    return slow
+
+
+def slow(seeds: int = 1) -> int:
+    late = 0
+    print(f"{'mechanism':<36}{'a call':>8}{'worst':>9}{'processor':>11}{'runs':>9}")
+    for seconds, limit in SLOW.items():
+        for mechanism in (*BLATANT, *CORRECT):
+            took, computed, made, caught = [], [], [], []
+            for seed in range(seeds):
+                start, before = time.monotonic(), time.process_time()
+                result, runs = runs_of(slowed(mechanism, seconds), seed)
+                took.append(time.monotonic() - start)
+                computed.append(time.process_time() - before)
+                made.append(runs)
+                caught.append(result.detectable_epsilon)
+                assert (result.verdict is Verdict.VIOLATION) == (mechanism in BLATANT), mechanism.__name__
+            allowed = limit if mechanism in BLATANT else A_MINUTE
+            late += max(took) > allowed
+            would = "" if mechanism in BLATANT else f"  would have caught ε = {max(caught):.2f}"
+            print(
+                f"{mechanism.__name__:<36}{1000 * seconds:>5.0f} ms{max(took):>7.1f} s{max(computed):>9.1f} s"
+                f"{max(made):>9,}{would}",
+                flush=True,
+            )
+    return 1 if late else 0
+
+
 if __name__ == "__main__":
-    sys.exit(main(*(int(argument) for argument in sys.argv[1:])))
+    slowly, arguments = sys.argv[1:2] == ["slow"], sys.argv[1:]
+    sys.exit(slow(*map(int, arguments[1:])) if slowly else main(*map(int, arguments)))

@@ -7,7 +7,7 @@ import pytest
 
 from refutedp import Verdict, check, recheck, sweep
 from refutedp.model.errors import BeyondBoundsError
-from refutedp.tracing import watchdog
+from refutedp.tracing import memory_bound
 
 EVENT = {"event": "interval", "of": {"feature": "value", "path": []}, "low": 2.0, "high": None}
 SMALL = {"call_limit": 0.1, "lift": False, "seed": 1}
@@ -57,7 +57,7 @@ def test_a_call_that_does_not_return_can_be_an_output(side, verdict):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the bound on memory needs Linux")
 def test_a_call_that_takes_all_memory_is_a_sentence_with_its_input(monkeypatch):
-    monkeypatch.setattr(watchdog, "MOST_MEMORY", 200 * 2**20)
+    monkeypatch.setattr(memory_bound, "MOST_MEMORY", 200 * 2**20)
 
     def eating(queries, epsilon, rng):
         kept = []

@@ -123,8 +123,10 @@ def test_a_correct_mechanism_is_fitted_to_the_limit_or_to_a_minute(monkeypatch, 
     monkeypatch.setattr(budget, "USUAL_LIMIT", 4.0)
     result = check(careful, epsilon=1.0, adjacency=ONE_DIFFERS, lengths=(1,), **limit)
     assert result.verdict is not Verdict.VIOLATION
-    assert result.settings.search_runs < 100_000
-    assert any(note.startswith(told) for note in result.notes)
+    # On a very busy machine there is no time for a race at all.
+    raced = (result.settings.plan or {}).get("race") != 0
+    assert (result.settings.search_runs if raced else result.settings.confirm_runs) < 100_000
+    assert any(note.startswith(told if raced else "A call takes about") for note in result.notes)
 
 
 @pytest.mark.parametrize("limit", [0, -1, math.nan, "soon", True])

@@ -89,3 +89,36 @@ def test_lifted_runs_of_which_most_take_paths_of_their_own_count_as_calls():
     budget = {"search_runs": 300, "confirm_runs": 1_000}
     right = check(first_above, epsilon=0.5, pairs=pairs, seed=1, progress=False, **budget)
     assert right.verdict is not Verdict.VIOLATION
+
+
+def noisy_winner(queries, epsilon, rng):
+    noisy = [query + rng.laplace(scale=2 / epsilon) for query in queries]
+    return noisy.index(max(noisy))
+
+
+BRIEF = {"sprint pairs (2)": 0, "sprint goes on": 0, "race": 0, "runs to confirm": 1_900, "test of rounding": 0}
+"""What the clock decides where a call takes some milliseconds: one step of the sprint, and the verdict."""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_race_an_event_is_tested_that_could_convict(seed):
+    """What happens in most runs looks best after thirty, and refutes no claim, however the rest differs."""
+    plan = BRIEF | {"sprint looks": 24}
+    result = check(noisy_winner, epsilon=0.5, seed=seed, lift=False, progress=False, plan=plan)
+    assert result.verdict is Verdict.NOT_FOUND and result.detectable_epsilon < 0.8
+    leaky = check(
+        lambda queries, epsilon, rng: noisy_winner(queries, 8 * epsilon, rng),
+        epsilon=0.5,
+        seed=seed,
+        lift=False,
+        progress=False,
+        plan=plan,
+    )
+    assert leaky.verdict is Verdict.VIOLATION
+
+
+def test_where_only_one_pair_fits_it_is_one_that_shows_something():
+    """With one query, the winner is known: the first pair would say nothing."""
+    plan = BRIEF | {"sprint pairs": 1}
+    result = check(noisy_winner, epsilon=0.5, seed=0, lift=False, progress=False, plan=plan)
+    assert result.verdict is Verdict.NOT_FOUND and len(result.evidence.pair.d1) > 1

@@ -10,14 +10,17 @@ import threading
 import time
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 
 from refutedp import MechanismError, UsageError, check
+from refutedp.model.errors import BeyondBoundsError
 from refutedp.sampling.pool.clusters import call_packed, packed
-from refutedp.sampling.pool.tasks import Pool, Task, engine_running
+from refutedp.sampling.pool.tasks import LastWords, Pool, Task, engine_running
+from refutedp.tracing.watchdog import CallBounds, Watchdog
 
 SMALL = {"epsilon": 1.0, "lengths": (3,), "search_runs": 4000, "confirm_runs": 20_000, "lift": False}
 SMALL["time_limit"] = math.inf
@@ -386,3 +389,17 @@ def test_seeds_do_not_depend_on_the_order_of_chunks():
     backwards = [sampler.run(20, 20, child(0, 1, i)) for i in (1, 0)]
     for one, other in zip(chunks, reversed(backwards), strict=True):
         assert np.array_equal(one.first.groups[0].columns[0], other.first.groups[0].columns[0])
+
+
+def test_the_time_of_a_worker_that_was_stopped_proves_nothing(monkeypatch):
+    """Ctrl-Z stops the time limit's clock no more than the mechanism: the task is made again."""
+    told = 'f() on [1]\nTimeout (0:00:25)!\nThread 1 (most recent call first):\n  File "a.py", line 7 in f\n'
+    with Watchdog(CallBounds(60.0)) as watchdog, LastWords() as words:
+        path = Path(words.bounds(1).die) / "1"
+        path.write_text(told)
+        monkeypatch.setattr(watchdog, "_looked", time.monotonic() - 60)
+        words.read()
+        assert not path.exists()
+        path.write_text(told)
+        with pytest.raises(BeyondBoundsError, match=r'f\(\) on \[1\] did not return.*\(File "a.py", line 7 in f\)'):
+            words.read()

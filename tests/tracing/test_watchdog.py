@@ -2,6 +2,7 @@
 
 import ctypes
 import io
+import re
 import signal
 import sys
 import threading
@@ -49,6 +50,14 @@ def hanging_in_c():
     ctypes.CDLL(None).sleep(10**6)
 
 
+def matching():
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def multiplying():
+    3 ** (10**10)
+
+
 def returning_all_the_same():
     try:
         endless()
@@ -56,15 +65,38 @@ def returning_all_the_same():
         return 1
 
 
-@pytest.mark.parametrize("call", [endless, swallowing, sleeping, waiting, hanging_in_c, returning_all_the_same])
+def left_alone():
+    handlers = signal.getsignal(signal.SIGURG), signal.getsignal(signal.SIGVTALRM)
+    return *handlers, signal.getitimer(signal.ITIMER_VIRTUAL), sys.gettrace(), sys.stdout
+
+
+def test_the_timer_of_somebody_else_is_left_alone():
+    ticks = []
+    signal.signal(signal.SIGVTALRM, lambda *_: ticks.append(1))
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.01)
+    try:
+        with Watchdog(CallBounds(60.0)) as watchdog, watchdog.call():
+            while len(ticks) < 5:
+                pass
+        assert signal.getitimer(signal.ITIMER_VIRTUAL)[1] > 0
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [endless, swallowing, sleeping, waiting, hanging_in_c, matching, multiplying, returning_all_the_same],
+)
 def test_a_call_that_does_not_return_is_ended_in_the_main_thread(call):
-    before = signal.getsignal(signal.SIGURG), sys.gettrace(), sys.stdout
+    before = left_alone()
     with Watchdog(CallBounds(0.1)) as watchdog:
         with pytest.raises(DidNotReturn, match=r"did not return within 0\.1 seconds"), watchdog.call():
             call()
         with watchdog.call():
             assert sum(range(100)) == 4950
-    assert (signal.getsignal(signal.SIGURG), sys.gettrace(), sys.stdout) == before
+    assert left_alone() == before
     assert open_watchdog() is None
 
 
@@ -104,7 +136,7 @@ def test_what_is_printed_and_released_is_bounded(monkeypatch):
 def test_memory_is_bounded_and_the_bound_is_taken_away(monkeypatch):
     import resource
 
-    from refutedp.tracing import watchdog as module
+    from refutedp.tracing import memory_bound as module
 
     monkeypatch.setattr(module, "MOST_MEMORY", 200 * 2**20)
     before = resource.getrlimit(resource.RLIMIT_DATA)

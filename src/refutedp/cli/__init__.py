@@ -13,6 +13,10 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 none found, 1 violation, 2 bad use, 3 inconclusive, 130 interrupted."""
     code: int | str | None
+    if arguments is None:
+        from refutedp.cli.supervised import supervise
+
+        supervise()
     _hush_ended_workers()
     try:
         from refutedp.cli.app import app

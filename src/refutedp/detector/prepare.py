@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from refutedp.detector.clock import Clock
+from refutedp.events.predicates import nearly_all
 from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
 from refutedp.inputs.arguments.problem import wanted_arguments
@@ -34,8 +35,11 @@ from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_
 T = TypeVar("T")
 
 TRIAL_RUNS = 9
-TRIALS, ALL_TRIALS, ANALYSIS = 0.1, 0.2, 0.15
-"""The part of the time for trials as planned, for trials that take longer than that, and for sources that call."""
+TRIALS, ALL_TRIALS, ANALYSIS, PROOF = 0.1, 0.2, 0.15, 0.15
+"""The part of the time for trials as planned, for trials that take longer than that, for sources that call, and for
+the proof that one pair can be lifted."""
+PROOF_CALLS = 200
+"""About how many calls that proof takes."""
 ANALYSIS_CALLS = 1_000
 """About how many calls those sources make at least."""
 SILENCE = 0.5
@@ -86,6 +90,7 @@ class Prepared:
         self._seconds: list[float] = []
         """What a call took in the trials, pair by pair."""
         self._waits: list[bool] = []
+        self._alike: list[bool] = []
         self._usual_slowness = 1.0
         self._expected = self._measured = 0.0
         """Seconds that runs were to take by the trials, and those that they took."""
@@ -131,6 +136,10 @@ class Prepared:
     def waits(self, number: int) -> bool:
         """Whether the pair of this number is much slower than others, which are not charged for it."""
         return self._waits[number]
+
+    def shows_nothing(self, number: int) -> bool:
+        """Whether all trials of the pair of this number released the same: others are more likely to tell."""
+        return self._alike[number]
 
     def seconds_of(self, number: int) -> float:
         """What a run on the pair of this number takes."""
@@ -230,7 +239,7 @@ class Prepared:
         filled += [pair for pair in bare if pair.arguments]
         trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
-        tried, trials, took = _trial(
+        tried, trials, took, alike = _trial(
             trial,
             first,
             own_data=self._own_data,
@@ -240,10 +249,11 @@ class Prepared:
             report=self._report,
         )
         before = self._choose.calls
-        fresh = self._fastest([one.pair for one in tried], first, notes)
+        fresh = self._fastest([one.pair for one in tried], first, notes, took)
         alone = [sampler.costs_calls for sampler in fresh]
         fresh = [one.by_plain_calls() if calls else one for one, calls in zip(fresh, alone, strict=True)]
         self.samplers += fresh
+        self._alike += alike
         if any(alone) and not all(alone):
             some = f"{sum(alone)} of {len(alone)} pairs"
             notes.append(f"Run one call at a time on {some}: most runs take paths of their own there.")
@@ -261,7 +271,12 @@ class Prepared:
             slow = self.costs_calls and math.isfinite(self.clock.limit) and seconds > max(SLOW * quick, SLOW_CALL)
             self._waits.append(bool(self.clock.choose("pair waits", 0, partial(int, slow))))
 
-    def _fastest(self, pairs: Sequence[Pair], first: int, notes: list[str]) -> list[Sampler]:
+    def _fastest(self, pairs: Sequence[Pair], first: int, notes: list[str], took: Sequence[float]) -> list[Sampler]:
+        proof = PROOF_CALLS * min(took, default=0.0)
+        if not self.clock.choose("lifts", 1, lambda: int(proof <= PROOF * self.clock.limit)):
+            if self.settings.lift:
+                notes.append("Run one call at a time: calls are so slow that there is no time to prove a lift.")
+            return [as_written(self.mechanism, pair, self.settings.on_error) for pair in pairs]
         chosen = [
             self._choose.of(pair, child(self.settings.seed, PROOF_STREAM, first + number))
             for number, pair in enumerate(pairs)
@@ -299,11 +314,11 @@ def _trial(
     notes: list[str],
     clock: Clock,
     report: Callable[[Progress], None],
-) -> tuple[list[PlainSampler], int, list[float]]:
+) -> tuple[list[PlainSampler], int, list[float], list[bool]]:
     """Run every pair a few times: a mechanism that always fails is an error, not an output.
 
-    Returns the pairs, how many runs it took, and what a call took on each. Where calls are slow, runs are fewer; when
-    the time for trials is up, the pairs that are left are left out.
+    Returns the pairs, how many runs it took, what a call took on each, and whether all its runs released the same.
+    Where calls are slow, runs are fewer; when the time for trials is up, the pairs that are left are left out.
     """
     calls = cut = 0
 
@@ -369,7 +384,7 @@ def _trial(
             f"Calls are slow: of {asked} pairs, {cut} were tried. For all of them, say time_limit=inf "
             "(--time-limit inf)."
         )
-    return samplers, calls, took
+    return samplers, calls, took, [nearly_all(runs.first, runs.second) != "" for runs in tried]
 
 
 def _numeric(pair: Pair) -> bool:

@@ -19,7 +19,7 @@ from refutedp.detector.prepare import Prepared
 from refutedp.detector.race import Arm, Found, Rounds
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import Scored
-from refutedp.hypothesis.claim_test import ClaimScorer
+from refutedp.hypothesis.claim_test import ClaimScorer, claim_test
 from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.inputs.source import Seen
 from refutedp.model.claims import Claim
@@ -71,6 +71,7 @@ class Sprint:
         report: Callable[[Progress], None],
     ) -> None:
         self._prepared, self._scorer, self._settings = prepared, scorer, settings
+        self._test = claim_test(claim)
         self._rounds = Rounds(claim, scorer, settings, prepared, report, {})
         self.runs = self.events = self.noise_free = 0
         """How much there was to it so far."""
@@ -88,13 +89,24 @@ class Sprint:
                     return
 
     def found(self) -> Found:
-        """The best event of all that was seen, where there is no time for a race."""
-        events = [(arm, arm.seen.search.best[0]) for arm in self._seen.values() if arm.seen.search.best]
+        """The best event of all that was seen, where there is no time for a race.
+
+        After few runs, what happens nearly always looks best, and convicts nobody: what could convict goes first.
+        """
+        seen = [(arm, scored) for arm in self._seen.values() for scored in arm.seen.search.best]
+        events = [one for one in seen if self._could_convict(*one)] or seen
         told = Found(None, None, len(self._prepared.samplers), self.events, 0)
         if not events:
             return told
         candidate, sampler = self._rounds.choice(*max(events, key=lambda one: one[1].score))
         return replace(told, candidate=candidate, sampler=sampler)
+
+    def _could_convict(self, arm: Arm, scored: Scored) -> bool:
+        """Whether a try would catch some ratio of this event, were it as frequent on d2 as it may well be."""
+        y = math.ceil(CONFIRM_RUNS * clopper_pearson(scored.y, arm.seen.runs, LEVEL)[1])
+        return math.isfinite(
+            self._test.detectable(Counts(y, y, CONFIRM_RUNS, CONFIRM_RUNS), self._settings.significance)
+        )
 
     def _looks(self) -> Iterator[Arm]:
         """Every arm after each of its steps."""
@@ -109,7 +121,7 @@ class Sprint:
             for step, (runs, part) in enumerate(STEPS):
                 best = sorted(running, key=lambda arm: -arm.score) if step else running
                 runs = min(runs, self._settings.search_runs)
-                # In the order of the sources, which know what is short to explain; slow pairs wait.
+                # In the order of the sources, which know what is short to explain; slow pairs and silent ones wait.
                 racing = sorted(best[: math.ceil(part * len(running))], key=self._turn)
                 affordable = partial(self._affordable, racing, runs, 0 if step else 1)
                 most = clock.choose("sprint pairs", len(racing), affordable)
@@ -133,8 +145,8 @@ class Sprint:
         """Seconds until it ends."""
         return max(TIME * self._prepared.clock.limit - self._prepared.clock.spent, 0.0)
 
-    def _turn(self, arm: Arm) -> tuple[bool, int]:
-        return self._prepared.waits(arm.number), arm.number
+    def _turn(self, arm: Arm) -> tuple[bool, bool, int]:
+        return self._prepared.waits(arm.number), self._prepared.shows_nothing(arm.number), arm.number
 
     def _affordable(self, arms: Sequence[Arm], runs: int, least: int) -> int:
         """How many of these pairs there is time for."""

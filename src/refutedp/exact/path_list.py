@@ -33,7 +33,7 @@ from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.sampling.lifted.trust.plain_calls import Recorded
 from refutedp.sampling.lifted.trust.witness import Witness, retold
-from refutedp.tracing.watchdog import DidNotReturn, one_call
+from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call
 
 MOST_PATHS = 200
 """Paths of one input."""
@@ -157,6 +157,7 @@ class Enumerator:
 
     def paths(self, data: Any, arguments: Mapping[str, Any], most: int = MOST_PATHS, steps: int = 10**9) -> PathList:
         """The paths on one input, at most so many, and those that so many draws and decisions lead down."""
+        now_on(self._mechanism.name, data)
         waiting: list[tuple[float, int, tuple[int, ...], float]] = [(-1.0, 0, (), 1.0)]
         known: list[OutputPath] = []
         missing, why, order, taken = 0.0, "", 0, 0

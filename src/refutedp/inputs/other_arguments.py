@@ -21,7 +21,7 @@ from refutedp.model.records import Pair
 from refutedp.model.settings import child, seeded_globals
 from refutedp.tracing.copier import Stage
 from refutedp.tracing.ledger import Ledger, Release, told
-from refutedp.tracing.watchdog import DidNotReturn, one_call
+from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call
 from refutedp.tracing.without_noise import NoiseFree
 
 WHOLE_VALUES, SHARES = (2, 3, 4, 5, 10, 1, 20, 0), (0.5, 0.9, 0.1, 1, 0)
@@ -156,6 +156,7 @@ class OtherArguments:
         if self._mechanism.rng is None:
             return None
         self.calls += 1
+        now_on(self._mechanism.name, data)
         try:
             rng = Stage(NoiseFree()).generator(self._mechanism.draws_from)
             with seeded_globals(child(0)), one_call():

@@ -59,7 +59,7 @@ _DTYPES: dict[Kind, type] = {"bool": np.bool_, "int": np.int64, "float": np.floa
 _MOST_LEAVES = 100_000
 _DEEPEST = 32
 """Levels of containers in containers that are looked into."""
-_FEW_LEAVES = 1_000
+_FEW_LEAVES = 10_000
 """The shapes of arrays with so many values are kept."""
 _OPAQUE = (ModuleType, FunctionType, GeneratorType, np.random.Generator, Exception)
 
@@ -103,7 +103,7 @@ def _is_plain_array(output: Any) -> bool:
     return type(output) is np.ndarray and output.dtype in _PLAIN_DTYPES and output.size <= _FEW_LEAVES
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def _array_shape(kind: str, dimensions: tuple[int, ...]) -> Shape:
     paths = tuple(np.ndindex(dimensions))
     return Shape("ndarray", paths, (_ARRAY_KINDS[kind],) * len(paths), dimensions[0] if dimensions else None)

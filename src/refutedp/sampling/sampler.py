@@ -24,7 +24,7 @@ from refutedp.model.settings import OnError, seeded_globals
 from refutedp.sampling.bounds import beyond_bounds
 from refutedp.sampling.encode import Raised, encode, encode_array, shape_of
 from refutedp.tracing.copier import Stage
-from refutedp.tracing.watchdog import DidNotReturn, one_call, open_watchdog
+from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call, open_watchdog
 from refutedp.tracing.without_noise import NoiseFree
 
 if TYPE_CHECKING:
@@ -263,6 +263,7 @@ def run_plain(
     copy_arguments = fresh_copies(dict(arguments))
 
     watchdog = open_watchdog()
+    now_on(mechanism.name, *inputs)
 
     def call(side: int, size: int | None = None) -> Any:
         data = makers[side]()

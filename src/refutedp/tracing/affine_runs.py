@@ -26,7 +26,7 @@ from refutedp.tracing.affine_functions import FUNCTIONS, as_float, extreme
 from refutedp.tracing.copier import Copier, Stage, is_library, names_only_called, used_names
 from refutedp.tracing.distributions import Distribution, Params
 from refutedp.tracing.rng_proxy import Handler, Shape, Traced, normal_size
-from refutedp.tracing.watchdog import DidNotReturn, one_call
+from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -91,6 +91,7 @@ class AffineTracer:
     def output(self, data: Any, arguments: Mapping[str, Any]) -> AffineOutput | None:
         """The output on one input; None where it is not affine in Gaussian noise, or cannot be told."""
         self._handler.arrays = False
+        now_on(self._mechanism.name, data)
         found = self._output(data, arguments)
         if found is None and self._handler.stored:
             # It puts noise into arrays that it made before: those must be able to hold it.

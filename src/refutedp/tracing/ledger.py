@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.records import Pair
 from refutedp.model.settings import LEDGER_STREAM, child, global_state, kept_globals, set_globals
-from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog, now_on
 
 GLANCES = ((2, 0.4), (4, 0.6), (8, 0.8), (16, 1.0))
 """Runs of either input, each on draws of its own, and the part of what is wanted that they must show to go on.
@@ -108,6 +108,7 @@ class Ledger:
 
         Inputs on which the mechanism does not return soon cost nothing, and many calls.
         """
+        now_on(self._mechanism.name, d1, d2)
         try:
             with self._watchdog.call():
                 return self._loss(d1, d2, arguments, beyond)

@@ -2,8 +2,10 @@
 
 A call is watched from another thread. In the main thread a signal interrupts it, in Python code and where it sleeps
 or waits; in other threads an exception is raised in its Python code. Code that swallows every exception is
-interrupted line by line. What holds on to a call all the same, in native code, ends with its process: `die` says
-where that may be done, which is in worker processes.
+interrupted line by line. Native code that holds the interpreter keeps that thread from looking: a timer of the system
+interrupts code that looks for signals now and then, as regular expressions and large integers do. What holds on to a
+call all the same ends with its process: `die` says where a worker process may do that, and the process of a command
+has a lifeline to the one that supervises it.
 """
 
 from __future__ import annotations
@@ -19,10 +21,14 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self, TextIO
+
+from refutedp.model.datasets import one_line
+from refutedp.tracing.lifeline import Lifeline
+from refutedp.tracing.memory_bound import bound_memory
+from refutedp.tracing.timer import interrupt_while_busy
 
 USUAL_SECONDS = 20.0
 """How long a call may take unless the user says otherwise."""
@@ -30,8 +36,6 @@ GRACE = 5.0
 """Seconds that a call gets to end once it is interrupted."""
 MUCH_LONGER, AT_LEAST = 5.0, 2.0
 """Once the time is up, a call may take so many times what the longest one took, and so many seconds."""
-MEMORY_PART, MOST_MEMORY = 0.25, 8 * 2**30
-"""The part of the machine's free memory that a check may take, and how many bytes at most."""
 MOST_VALUES = 1_000_000
 """Values in one output, at most."""
 MOST_PRINTED = 100_000
@@ -86,13 +90,19 @@ class Watchdog:
         self._much_longer = AT_LEAST
         self.why = ""
         """Why it interrupted the latest call that it did."""
+        self._looked, self._stops = time.monotonic(), 0
         self._strikes = 0
+        self._struck = 0.0
         self._printed = self._shown = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = 0
         self._undo: list[Callable[[], object]] = []
         self._last_words: TextIO | None = None
+        self.lifeline: Lifeline | None = None
+        """To the process that supervises this one, if one does."""
+        self._within = False
+        """Whether another watchdog watches inside this one."""
         self._call = _WatchedCall(self)
 
     def __enter__(self) -> Self:
@@ -104,7 +114,8 @@ class Watchdog:
                 signal.signal(_SIGNAL, self._interrupted)
                 self._undo.append(lambda: signal.signal(_SIGNAL, before or signal.SIG_DFL))
                 self._by_signal = True
-        self._undo.append(_bound_memory(self.bounds.processes))
+                self._undo.append(interrupt_while_busy(_look_while_busy))
+        self._undo.append(bound_memory(self.bounds.processes))
         # Progress goes to the error stream, which tasks for other processes may refer to.
         stream = _Bounded(sys.stdout, self)
         sys.stdout = stream
@@ -114,7 +125,11 @@ class Watchdog:
             path.write_text(self.bounds.doing + "\n")
             self._last_words = path.open("a")
         self._before = _OPEN.watchdog
+        self.lifeline = _OPEN.lifeline
+        if self._before is not None:
+            self._before._within = True
         _OPEN.watchdog = self
+        self._stay_alive()
         self._watch = threading.Thread(target=self._wait, daemon=True)
         self._watch.start()
         return self
@@ -128,6 +143,10 @@ class Watchdog:
             faulthandler.cancel_dump_traceback_later()
             self._last_words.close()
         _OPEN.watchdog = self._before
+        if self._before is not None:
+            self._before._within = False
+        elif self.lifeline is not None:
+            self.lifeline.hear_by(math.inf)
         for undo in reversed(self._undo):
             undo()
 
@@ -185,13 +204,24 @@ class Watchdog:
             return False
         return now - since > (self.seconds if now < self.bounds.ends else min(self.seconds, self._much_longer))
 
+    @property
+    def stops(self) -> int:
+        """How often this process and those that it started were stopped for some time, as by Ctrl-Z."""
+        return self._stops + (time.monotonic() - self._looked > GRACE)
+
+    def _stay_alive(self) -> None:
+        if self.lifeline is not None and not self._within:
+            self.lifeline.hear_by(time.monotonic() + self.seconds + GRACE)
+
     def _wait(self) -> None:
         last = last_told = 0.0
         told = call = 0
         while not self._ended.wait(min(self.seconds / 4, _TICK)):
+            self._stops, self._looked = self.stops, time.monotonic()
             if call != self.calls:
                 told, call = 0, self.calls
             if not self._overdue():
+                self._stay_alive()
                 if self._last_words is not None and time.monotonic() - last > 1.0:
                     last = time.monotonic()
                     # Unless this is done again in time the process ends, whoever holds the interpreter.
@@ -210,8 +240,14 @@ class Watchdog:
 
     def _strike(self) -> None:
         self._strikes += 1
+        self._struck = time.monotonic()
         since = self._since or 0.0
         self.why = f"did not return within {min(self.seconds, round(time.monotonic() - since, 1)):g} seconds"
+
+    def busy(self, signum: int, frame: FrameType | None) -> None:
+        """The system's timer: strikes where the other thread cannot."""
+        if self._by_signal and time.monotonic() - self._struck >= PAUSE:
+            self._interrupted(signum, frame)
 
     def _interrupted(self, _: int, frame: FrameType | None) -> None:
         if not self._overdue():
@@ -305,40 +341,16 @@ def _raise_line_by_line(thread: int, frame: FrameType | None) -> None:
         frame = frame.f_back
 
 
-def _bound_memory(processes: int) -> Callable[[], object]:
-    """Let this process take a part of the machine's free memory and no more; returns what ends that."""
-    try:
-        import resource
-
-        free = _free_memory()
-        status = Path("/proc/self/status").read_text()
-        used = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmData"))
-    except (ImportError, OSError, ValueError, StopIteration):
-        return lambda: None
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    most = used + int(min(MEMORY_PART * free, MOST_MEMORY) / processes)
-    if soft not in (-1, resource.RLIM_INFINITY) and soft <= most:
-        return lambda: None
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-    return partial(resource.setrlimit, resource.RLIMIT_DATA, (soft, hard))
-
-
-def _free_memory() -> int:
-    """Bytes that nobody uses: on this machine, or in the container around it."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        most = int((group / "memory.max").read_text())
-        free = min(free, most - int((group / "memory.current").read_text()))
-    return max(free, 0)
+def _look_while_busy(number: int, frame: FrameType | None) -> None:
+    if _OPEN.watchdog is not None:
+        _OPEN.watchdog.busy(number, frame)
 
 
 class _Open(threading.local):
-    """The innermost watchdog of each thread."""
+    """The innermost watchdog of each thread, and its line to another process."""
 
     watchdog: Watchdog | None = None
+    lifeline: Lifeline | None = None
 
 
 _OPEN = _Open()
@@ -353,3 +365,23 @@ def one_call() -> AbstractContextManager[None]:
     """A call that is watched, if one watches this thread."""
     watchdog = _OPEN.watchdog
     return _NOTHING if watchdog is None else watchdog.call()
+
+
+def supervised_by(lifeline: Lifeline) -> None:
+    """From now on another process ends this one where a call of this thread cannot be ended otherwise."""
+    _OPEN.lifeline = lifeline
+
+
+def now_doing(what: str) -> None:
+    """What the next calls of this process are, for the sentence about one that does not return."""
+    if _OPEN.lifeline is not None:
+        _OPEN.lifeline.does(what)
+
+
+def now_on(name: str, *inputs: Any) -> None:
+    """The next calls are of the mechanism of this name, on these inputs."""
+    if _OPEN.lifeline is not None:
+        told = ""
+        with suppress(Exception):  # whatever the repr of a user's object raises
+            told = f" on {' and '.join(map(one_line, inputs))}"
+        now_doing(f"{name}(){told}")

@@ -39,7 +39,7 @@ from refutedp.sampling.lifted.trust.plain_calls import (
 )
 from refutedp.sampling.lifted.trust.refused_code import unchanged
 from refutedp.tracing.distributions import Source
-from refutedp.tracing.watchdog import DidNotReturn, one_call
+from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call
 
 FEW = 8
 """Parts of at most this many runs are finished by plain calls, which is then cheaper than one lifted call."""
@@ -109,6 +109,7 @@ class Lift:
         if mechanism.seed is not None or mechanism.draws_from != "generator":
             raise CannotLift("it takes a seed, or another generator than NumPy's Generator")
         keep_freed_memory()
+        self._name, self._input = mechanism.name, data
         self._exact = exact
         self._drawer = LiftedDrawer()
         self._stage = LiftedStage(self._drawer)
@@ -137,6 +138,7 @@ class Lift:
 
     def prove(self, rng: np.random.Generator, runs: int = 48) -> None:
         """Replay each of `runs` lifted runs through the plain function; raise CannotLift unless all are equal."""
+        now_on(self._name, self._input)
         state = rng.bit_generator.state
         try:
             self._prove(runs, rng)
@@ -205,6 +207,7 @@ class Lift:
 
     def visit(self, rng: np.random.Generator, n: int, see: See, shared: SharedNoise | None = None) -> None:
         """Make `n` runs and tell `see` of each part that ends together; `shared` is as in `sample`."""
+        now_on(self._name, self._input)
         self._check_state()
         with watching(self):
             self._visit(Source(rng, exact=self._exact), n, see, shared)

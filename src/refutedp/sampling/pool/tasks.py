@@ -24,7 +24,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
 from refutedp.model.settings import Engine, Settings
 from refutedp.sampling.pool.clusters import run_on_dask, run_on_ray, use_dask, use_ray
-from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog, open_watchdog
+from refutedp.tracing.lifeline import place_in
+from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog, now_doing, open_watchdog
 
 T = TypeVar("T")
 WORTH_PROCESSES = 3.0
@@ -70,13 +71,13 @@ class Pool:
             type(_backend()).__name__ == "ThreadingBackend" if _configured() else self.jobs == 1
         ):
             for task in tasks:
-                yield task()
+                yield _here(task)
             return
         if self.if_it_pays and self.engine == "local" and not _configured():
             took = 0.0
             for done, task in enumerate(tasks, start=1):
                 start = time.monotonic()
-                result = task()
+                result = _here(task)
                 took += time.monotonic() - start
                 yield result
                 left = took / done * (len(tasks) - done)
@@ -120,7 +121,7 @@ class Pool:
         except BrokenProcessPool:
             _end_workers()
             for task in tasks[done:]:
-                yield task()
+                yield _here(task)
 
     def _parallel(self, tasks: Sequence[Task[T]], folder: LastWords) -> Generator[T, None, None]:
         from joblib import Parallel, delayed
@@ -154,6 +155,11 @@ class Pool:
         finally:
             with _unwarned():
                 results.close()
+
+
+def _here(task: Task[T]) -> T:
+    now_doing(task.what)
+    return task()
 
 
 def _interrupted(error: BaseException) -> bool:
@@ -213,6 +219,7 @@ class LastWords:
 
     def __enter__(self) -> LastWords:
         self._watchdog = open_watchdog()
+        self._stops = 0 if self._watchdog is None else self._watchdog.stops
         self._folder = None if self._watchdog is None else tempfile.mkdtemp(prefix="refutedp-")
         return self
 
@@ -227,13 +234,17 @@ class LastWords:
         return replace(self._watchdog.bounds, processes=processes, die=self._folder)
 
     def read(self) -> None:
-        """Raise the error that a worker left behind, if one did."""
+        """Raise the error that a worker left behind, if one did, unless all were stopped for some of its time."""
+        stops = 0 if self._watchdog is None else self._watchdog.stops
+        stopped, self._stops = stops > self._stops, stops
         for path in [] if self._folder is None else sorted(Path(self._folder).iterdir()):
             what, _, rest = path.read_text().partition("\n")
+            if stopped:
+                path.unlink()
+                continue
             if rest.startswith("Timeout"):
-                place = next((line.strip() for line in rest.splitlines() if line.strip().startswith("File")), "")
                 raise BeyondBoundsError(
-                    f"{what} did not return, and only the end of its process could stop it ({place}): "
+                    f"{what} did not return, and only the end of its process could stop it{place_in(rest)}: "
                     "call_limit=300 (--call-limit 300) gives a call more time"
                 )
 

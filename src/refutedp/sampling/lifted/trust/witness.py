@@ -20,7 +20,7 @@ import numpy as np
 from refutedp.model.mechanism import Generators, Mechanism, fresh_copies
 from refutedp.sampling.encode import Raised
 from refutedp.sampling.lifted.trust.plain_calls import Recorded
-from refutedp.tracing.watchdog import one_call
+from refutedp.tracing.watchdog import now_on, one_call
 
 _MODULES = {"np.random": np.random, "random": random}
 
@@ -204,6 +204,7 @@ def retold(
     `functions` are those whose modules and closures may draw from `np.random` and `random`.
     """
     got: Any = None
+    now_on(mechanism.name, data)
     try:
         with _answering(witness, functions), one_call():
             rng = witness.generator(mechanism.draws_from)
