@@ -41,7 +41,7 @@ def probability(draws: Sequence[RemainingDraw], relations: Sequence[Relation]) -
     whole = ALL
     for number, draw in enumerate(draws):
         if number not in forest.edges and not _untouched(draw):
-            whole = whole * draw.mass()
+            whole = whole * draw.mass
     for root, tree in forest.trees:
         if whole.high == 0:
             break
