@@ -98,13 +98,13 @@ def claims(way: str) -> Iterator[tuple[Claim, float]]:
     for epsilon in EPSILONS if whole else (1.0, 10.0):
         for delta in DELTAS if whole else (1e-5,):
             yield ApproxDP(epsilon, delta), analytic_sigma(epsilon, delta)
-    # The same noise has each of these parameters, too.
+    # The noise of each ε has these parameters, too; of Rényi claims ε is their own.
     for epsilon in EPSILONS if whole else EPSILONS[1:2]:
         sigma = analytic_sigma(epsilon, DELTAS[1])
         yield GaussianDP(1 / sigma), sigma
         yield ZCDP(1 / (2 * sigma**2)), sigma
         for order in ORDERS:
-            yield RenyiDP(order, order / (2 * sigma**2)), sigma
+            yield RenyiDP(order, epsilon), math.sqrt(order / (2 * epsilon))
 
 
 def real(claim: Claim, sigma: float) -> float:
