@@ -1,46 +1,28 @@
 """What rare leaks are found, by which evidence and how fast; and what the search for them adds where nothing is rare.
 
-python -m bench.rare
+`python -m bench.rare`; with `nothing`, only the last. Seconds are of the processor, at default settings.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+import bench.everyday.branches
+import bench.everyday.libraries
+import bench.everyday.outputs  # noqa: F401
 import refutedp.detector.detect as detect
-from refutedp import Verdict, check
+from bench.everyday.registry import EVERYDAY
+from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
 from refutedp.detector.exactly import look_exactly
+from refutedp.mechanisms import PAPER
 from tests.battery.rare_cases import CASES
 
-
-def laplace(queries: Any, epsilon: float, rng: Any) -> Any:
-    """One answer with noise."""
-    return queries[0] + rng.laplace(scale=1 / epsilon)
-
-
-def ten_answers(queries: Any, epsilon: float, rng: Any) -> Any:
-    """All answers with noise."""
-    return np.array(queries) + rng.laplace(scale=len(queries) / epsilon, size=len(queries))
-
-
-def sparse_vector(queries: Any, epsilon: float, rng: Any) -> Any:
-    """The first answer above a threshold."""
-    threshold, answers = 1 + rng.laplace(scale=2 / epsilon), []
-    for query in queries:
-        answers.append(bool(query + rng.laplace(scale=4 / epsilon) >= threshold))
-        if answers[-1]:
-            break
-    return answers
-
-
-def noisy_maximum(queries: Any, epsilon: float, rng: Any) -> Any:
-    """Which answer is the largest with noise."""
-    return int(np.argmax([query + rng.laplace(scale=2 / epsilon) for query in queries]))
+EVERYDAY_SHOWN = 12
 
 
 def endless(queries: Any, epsilon: float, rng: Any) -> Any:
@@ -95,11 +77,28 @@ def main() -> None:
         by = f"{bug.exact.low:.2g} against {bug.exact.high:.2g}" if bug.exact else "by runs"
         print(f"{case.name:20} {bug.verdict.value:12} {by:24} {seconds:5.2f} s   twin: {twin.verdict.value}")
     print(f"{hits} of {len(CASES)} found, {alarms} twins convicted")
-    for function in (laplace, ten_answers, sparse_vector, noisy_maximum, endless):
-        result, seconds, spent = timed(function, epsilon=1.0)
-        epsilon = "" if result.loss is None else f"; ε of the pair {sum(result.loss.epsilon) / 2:.6f}"
-        print(f"{function.__name__:20} {seconds:5.2f} s, of which enumeration {spent:.3f} s{epsilon}")
+    nothing_rare()
+
+
+def nothing_rare() -> None:
+    """What enumeration adds to the paper's mechanisms, to some in everyday styles, and to one that has no end."""
+    for built_in in PAPER:
+        names = inspect.signature(built_in.function).parameters
+        arguments = {name: 1 for name in ("threshold", "bound") if name in names}
+        adjacency = ONE_DIFFERS if built_in.adjacency == "one" else ALL_DIFFER
+        _row(built_in.name, built_in.function, epsilon=0.7, adjacency=adjacency, args=arguments)
+    plain = [one for one in EVERYDAY.values() if isinstance(one.data, list) and isinstance(one.data[0], int)]
+    for one in plain[:: max(len(plain) // EVERYDAY_SHOWN, 1)][:EVERYDAY_SHOWN]:
+        pair = one.data, [one.data[0] + 1 - 2 * (one.data[0] > 0), *one.data[1:]]
+        _row(one.function.__name__, one.function, epsilon=1.0, pairs=[pair], args=one.arguments)
+    _row("endless", endless, epsilon=1.0)
+
+
+def _row(name: str, function: Callable[..., Any], **keywords: Any) -> None:
+    result, seconds, spent = timed(function, progress=False, **keywords)
+    epsilon = "" if result.loss is None else f"; ε of the pair {sum(result.loss.epsilon) / 2:.6f}"
+    print(f"{name:28} {seconds:5.2f} s, of which enumeration {spent:.3f} s{epsilon}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    nothing_rare() if sys.argv[1:] == ["nothing"] else main()

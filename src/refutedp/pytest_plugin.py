@@ -88,7 +88,7 @@ def summary_line(nodeid: str, result: Result) -> str:
     claimed = str(claim) if claim.pure_epsilon is None else f"ε = {claim.pure_epsilon:g}"
     start = f"{verdict:<12} {nodeid}: {result.mechanism}, claimed {claimed}"
     if result.exact is not None:
-        return f"{start}, real ε ≥ {exact_bound(result.exact)} by enumerated paths"
+        return f"{start}, real {claim.letter} ≥ {exact_bound(result.exact, claim)} by arithmetic"
     if result.evidence is None:
         return f"{start}, every run gave the same output"
     letter, bound = result.evidence.bound_letter, own_bound(claim, result.evidence)

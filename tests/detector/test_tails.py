@@ -73,7 +73,7 @@ def real(claim, sigma):
     return (claim.alpha if isinstance(claim, RenyiDP) else 1) / (2 * sigma**2)
 
 
-CLAIMS = [ApproxDP(0.5, 1e-3), ApproxDP(10, 1e-5), ApproxDP(4, 1e-9), GaussianDP(1.0), ZCDP(0.5), RenyiDP(8, 4.0)]
+CLAIMS = [ApproxDP(0.5, 1e-3), ApproxDP(10, 1e-5), ApproxDP(4, 1e-9), GaussianDP(1.0), ZCDP(0.5), RenyiDP(16, 8.0)]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_noise_that_suffices_is_not(seed):
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 @pytest.mark.parametrize("make", [one_number, along_a_direction])
 def test_noise_that_suffices_has_no_tail_that_breaks_the_claim(claim, make):
-    for part, breaks in ((1.0, False), (1.01, False), (0.98, not isinstance(claim, RenyiDP))):
+    for part, breaks in ((1.0, False), (1.01, False), (0.98, True)):
         tracer = AffineTracer(describe(make(part * of_a_claim(claim))))
         half = best_tail((tracer.output([1.0], {}), tracer.output([0.0], {})), claim)
         assert (half is not None) is breaks

@@ -17,11 +17,13 @@ from refutedp.detector.confirm import confirm
 from refutedp.detector.confirmations import confirmation_of, named
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.exactly import prove_again
+from refutedp.detector.pieces import proof_by_pieces
 from refutedp.detector.plan import planned
 from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep, Verdict
 from refutedp.detector.verdict import detectable, distrust_note, verdict_of
+from refutedp.events.predicates import Pieces
 from refutedp.explain.told import explained_later
 from refutedp.hypothesis.claim_test import claim_test, search_rates
 from refutedp.model.claims import Claim, Tangent, claim_from_dict
@@ -166,9 +168,19 @@ def _again(mechanism: Mechanism, candidate: Candidate, claim: Claim, adjacency: 
 def _exactly_again(
     mechanism: Mechanism, pair: Pair, event: Event, claim: Claim, adjacency: str, settings: Settings
 ) -> Result:
-    """Enumerate the paths of both inputs anew: a violation, or none by this event."""
+    """The same arithmetic anew: a violation, or none by this event."""
+    notes: tuple[str, ...] = ()
     with bounded(settings, mechanism):
-        exact, calls = prove_again(mechanism, pair, event, claim, settings)
+        if isinstance(event, Pieces):
+            try:
+                sampler, _ = Samplers(mechanism, settings.on_error, lift=settings.lift).of(
+                    pair, child(settings.seed, PROOF_STREAM)
+                )
+                exact, calls = proof_by_pieces(sampler, event, claim, settings)
+            except Contradicted as trouble:
+                exact, calls, notes = None, trouble.runs, (distrust_note(trouble),)
+        else:
+            exact, calls = prove_again(mechanism, pair, event, claim, settings)
     return Result(
         verdict=Verdict.NOT_FOUND if exact is None else Verdict.VIOLATION,
         mechanism=mechanism.name,
@@ -178,6 +190,7 @@ def _exactly_again(
         detectable_epsilon=math.inf,
         effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=0, other_runs=calls),
         settings=settings,
+        notes=notes,
         origin=origin_of(mechanism.function),
         exact=exact,
     )

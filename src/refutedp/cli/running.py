@@ -201,7 +201,7 @@ def one_line(result: Result) -> str:
     """
     start = f"{result.verdict.value}: {result.mechanism}, {result.claim}"
     if result.exact is not None:
-        return f"{start} (by enumerated paths, real ε ≥ {exact_bound(result.exact)})"
+        return f"{start} (by arithmetic, real {result.claim.letter} ≥ {exact_bound(result.exact, result.claim)})"
     if result.evidence is None:
         return f"{start} (every run gave the same output)"
     bound = max(result.evidence.epsilon_lower_bound, 0.0)

@@ -24,6 +24,7 @@ from refutedp.detector.clock import Clock
 from refutedp.detector.confirm import confirm
 from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.exactly import look_exactly
+from refutedp.detector.pieces import broken_by_pieces
 from refutedp.detector.plan import aim
 from refutedp.detector.prepare import Prepared, Request
 from refutedp.detector.profile import profile_runs
@@ -186,6 +187,11 @@ def _detect_once(request: Request, settings: Settings, report: Callable[[Progres
         settings = _within_time(prepared, claim, settings)
         first = len(prepared.samplers)
         tail = tail_candidate(prepared.samplers, claim, settings)
+        exact, calls = broken_by_pieces(prepared.samplers, claim, settings, 0.0 if tail is None else tail[0].score)
+        if exact is not None:
+            effort = Effort(len(prepared.samplers), 1, 0, 0, result.effort.runs + prepared.calls + calls)
+            said = (*prepared.notes, *request.notes, *filter(None, [outside_note(exact, None, "")]))
+            return replace(result, verdict=Verdict.VIOLATION, exact=exact, effort=effort, notes=said)
         found = search(prepared, claim, scorer, shortened(settings, tail), report)
         tail = better(tail, tail_candidate(prepared.samplers[first:], claim, settings))
         found = found if tail is None else taken(tail, found, claim, settings)

@@ -34,8 +34,8 @@ STEPS = 5_000
 """Draws, decisions and looks at events that all pairs may take: about a quarter of a second."""
 STEPS_OF_INTEGRAL = 250
 """What the integral over a path on which draws are compared counts for."""
-MOST_INTEGRALS = 32
-"""Integrals that the exact ε of a pair may take."""
+MOST_INTEGRALS = 16
+"""Such paths of one input; where there are more, they are not all known, and neither is the exact ε of the pair."""
 PART_OF_STEPS = 3
 """One input may take a part of these."""
 CALLS = 1_000
@@ -97,8 +97,11 @@ def _loss(result: Result, mechanism: Mechanism, claim: Claim, known: _KnownPaths
     if told is None:
         return None
     known.allow(STEPS // 2)
-    first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
-    if first is None or second is None or first.integrals + second.integrals > MOST_INTEGRALS:
+    first = known.of(told.pair.d1, told.pair.arguments)
+    if first is None or not first.complete:
+        return None
+    second = known.of(told.pair.d2, told.pair.arguments)
+    if second is None:
         return None
     loss = pair_loss(first, second, float(getattr(claim, "epsilon", 0.0)))
     if loss is None or told.epsilon_lower_bound > loss.epsilon.high:
@@ -161,9 +164,9 @@ def enumerate_pairs(
             found.append((breach, pair.swapped() if breach.swapped else pair, one, other))
     ordinary = [one for one in found if not one[1].outside] or found
     for breach, pair, one, other in sorted(ordinary, key=lambda one: -one[0].score)[:1]:
-        lists.calls_besides += 2 * _calls(settings)
+        lists.calls_besides += 2 * calls_of(settings)
         if lists.repeated(pair, (one, other)) and _plain_calls(mechanism, pair, (one, other), breach.event, settings):
-            return _evidence(breach, pair, (one, other), _calls(settings))
+            return _evidence(breach, pair, (one, other), calls_of(settings))
         return CONTRADICTED
     return None
 
@@ -194,7 +197,7 @@ class _KnownPaths:
     def agreed(self, mechanism: Mechanism, pair: Pair, sides: tuple[PathList, PathList]) -> bool:
         """Whether the function agrees with paths that convict nobody."""
         few = replace(self._settings, confirm_runs=min(self._settings.confirm_runs, 50 * FEW_CALLS))
-        self.calls_besides += 2 * _calls(few)
+        self.calls_besides += 2 * calls_of(few)
         return self.repeated(pair, sides) and _plain_calls(mechanism, pair, sides, None, few)
 
     def allow(self, steps: int) -> None:
@@ -215,7 +218,7 @@ class _KnownPaths:
         if key not in self._known:
             if self._steps <= 0:
                 return None
-            paths = self._enumerator.paths(data, arguments, self._paths, STEPS // PART_OF_STEPS)
+            paths = self._enumerator.paths(data, arguments, self._paths, STEPS // PART_OF_STEPS, MOST_INTEGRALS)
             self.spend(paths.steps + 10 * len(paths.paths) + STEPS_OF_INTEGRAL * paths.integrals)
             self.followed |= bool(paths.paths)
             self._known[key] = paths
@@ -233,7 +236,8 @@ def _repeated(enumerator: Enumerator, pair: Pair, sides: tuple[PathList, PathLis
     )
 
 
-def _calls(settings: Settings) -> int:
+def calls_of(settings: Settings) -> int:
+    """Plain calls a side."""
     return min(CALLS, max(settings.confirm_runs // 50, 1))
 
 
@@ -245,7 +249,7 @@ def _plain_calls(
 
     for side, (data, paths) in enumerate(zip((pair.d1, pair.d2), sides, strict=True)):
         seeds = child(settings.seed, EXACT_STREAM, side)
-        calls = _calls(settings)
+        calls = calls_of(settings)
         outputs = run_plain(mechanism, (data,), pair.arguments, np.zeros(calls, dtype=np.int64), seeds)[0]
         compared = [(one, chance(one, paths)) for one in events_of(paths, paths)]
         compared = [(one, bounds) for one, bounds in compared if bounds.high >= COMMON]
@@ -253,14 +257,18 @@ def _plain_calls(
             compared.append((event, chance(event, paths)))
         level = LEVEL - math.log(2 * 2 * max(len(compared), 1))
         for one, bounds in compared:
-            hits = count_hits(one, outputs)
-            upper = float(log_binomial_upper(hits, calls, min(bounds.high, 1.0)))
-            lower = float(log_binomial_upper(calls - hits, calls, min(1 - bounds.low, 1.0)))
-            if min(upper, lower) <= level:
+            if contradicts(count_hits(one, outputs), calls, (bounds.low, bounds.high), level):
                 return False
         if event is not None and not _witnesses_agree(event, paths):
             return False
     return True
+
+
+def contradicts(hits: int, calls: int, bounds: tuple[float, float], level: float) -> bool:
+    """Whether no probability within the bounds has so many hits, by an exact test in either tail at e^level."""
+    upper = float(log_binomial_upper(hits, calls, min(bounds[1], 1.0)))
+    lower = float(log_binomial_upper(calls - hits, calls, min(1 - bounds[0], 1.0)))
+    return min(upper, lower) <= level
 
 
 def _witnesses_agree(event: Any, paths: PathList) -> bool:
@@ -304,7 +312,7 @@ def prove_again(
     agreed = breach is not None and _repeated(enumerator, pair, (first, second), settings)
     if breach is None or not agreed or not _plain_calls(mechanism, pair, (first, second), event, settings):
         return None, enumerator.calls
-    calls = _calls(settings)
+    calls = calls_of(settings)
     return _evidence(breach, pair, (first, second), calls), enumerator.calls + 2 * calls
 
 

@@ -196,21 +196,25 @@ def _towards(forms: Forms) -> Floats | None:
     return towards
 
 
-def best_tail(forms: Forms, claim: Claim) -> TailEvent | None:
-    """The half-line that breaks the claim most clearly, whichever input is likelier there; None where none does."""
+def telling_sums(forms: Forms) -> list[tuple[dict[Path, float], Feature]]:
+    """The weighted sums of the output's numbers that tell the inputs apart, by their weights and as features."""
     towards = _towards(forms) if forms[0].paths == forms[1].paths else None
     if towards is None:
-        return None
+        return []
     if any(np.isfinite([form.low, form.high]).any() for form in forms):
         # Sums of clipped numbers are not Gaussian: each by itself.
         towards = np.where(np.arange(len(towards)) == np.argmax(np.abs(towards)), towards, 0.0)
-    weighted = [_feature(forms[0].paths, towards)] if towards.any() else []
+    weighted: list[tuple[dict[Path, float], Feature]] = [_feature(forms[0].paths, towards)] if towards.any() else []
     scales = [np.linalg.norm(form.per, axis=1) for form in forms]
     # Noise of which the data decide how much there is tells by itself.
     uneven = np.flatnonzero(np.abs(scales[0] - scales[1]) > 1e-9 * np.maximum(*scales))
-    weighted += [({forms[0].paths[i]: 1.0}, Value(forms[0].paths[i])) for i in uneven[:8]]
+    return weighted + [({forms[0].paths[i]: 1.0}, Value(forms[0].paths[i])) for i in uneven[:8]]
+
+
+def best_tail(forms: Forms, claim: Claim) -> TailEvent | None:
+    """The half-line that breaks the claim most clearly, whichever input is likelier there; None where none does."""
     found: list[TailEvent] = []
-    for weights, feature in weighted:
+    for weights, feature in telling_sums(forms):
         one, other = (_projection(form, weights) for form in forms)
         ways = [(sign, swapped) for sign in (1.0, -1.0) for swapped in (False, True)]
         if abs(one.deviation - other.deviation) <= 1e-9 * one.deviation:

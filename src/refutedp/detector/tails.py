@@ -61,7 +61,7 @@ def tail_candidate(samplers: list[Sampler], claim: Claim, settings: Settings) ->
     lifted = [one for one in samplers if isinstance(one, LiftedSampler)]
     ordinary = [one for one in lifted if not one.pair.outside] or lifted
     best: tuple[TailEvent, LiftedSampler] | None = None
-    for sampler, forms in _closest(ordinary):
+    for sampler, forms in closest(ordinary):
         half = best_tail(forms, claim)
         if half is not None and (best is None or half.shown > best[0].shown * MORE):
             best = half, sampler
@@ -118,7 +118,7 @@ def _allowed(settings: Settings) -> bool:
     return settings.importance != "never" and settings.stop == "early" and settings.method != "fisher"
 
 
-def _closest(samplers: list[LiftedSampler]) -> Iterator[tuple[LiftedSampler, tuple[AffineOutput, AffineOutput]]]:
+def closest(samplers: list[LiftedSampler]) -> Iterator[tuple[LiftedSampler, tuple[AffineOutput, AffineOutput]]]:
     """The pairs whose outputs are affine in Gaussian noise, and lie farthest apart; the shortest of equals."""
     if not samplers:
         return

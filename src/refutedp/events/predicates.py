@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import Any, TypeAlias
 
@@ -212,7 +213,38 @@ class Both(_Event, frozen=True, tag="both"):
         return f"{self.first.words()} and {self.second.words()}"
 
 
+class Pieces(_Event, frozen=True, tag="pieces"):
+    """A partition: which of some intervals the feature lies in, each from one end up to the next.
+
+    >>> from refutedp.events.features.basic import Value
+    >>> print(Pieces(Value((0,)), (-1.0, 2.5)))
+    which of 3 intervals output[0] lies in, cut at -1, 2.5
+    """
+
+    of: Feature
+    ends: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.ends or not all(low < high for low, high in pairwise((-math.inf, *self.ends, math.inf))):
+            raise ValueError(f"ends={self.ends} must be finite and increase: pieces that overlap are no partition")
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """The pieces."""
+        return tuple(Interval(self.of, low, high) for low, high in pairwise((None, *self.ends, None)))
+
+    def mask(self, group: Group, known: Columns | None = None) -> Mask:
+        """Rows in any of them."""
+        return Interval(self.of, None, None).mask(group, known)
+
+    def __str__(self) -> str:
+        cuts = ", ".join(map(_number, self.ends))
+        return f"which of {len(self.ends) + 1} intervals {self.of.words()} lies in, cut at {cuts}"
+
+
 Event: TypeAlias = Equals | Among | Interval | Exactly | Both
+AnyEvent: TypeAlias = Event | Pieces
+"""What files hold: search proposes no partitions."""
 
 
 def rows_of(group: Group, rows: slice | NDArray[np.bool_] = slice(None)) -> Iterator[tuple[Scalar, ...]]:

@@ -205,6 +205,6 @@ def _density(side: Sequence[OutputPath], end: float, inside: float) -> Enclosure
         others = Enclosure(1.0, 1.0)
         for number_of, other in enumerate(path.trail.draws):
             if number_of != atom.draw:
-                others = others * other.mass()
+                others = others * other.mass
         low, high = low + value * others.low * (1 - SURE), high + value * others.high * (1 + SURE)
     return Enclosure(low, high)

@@ -155,15 +155,25 @@ class Enumerator:
         self.calls = 0
         """How often the mechanism was called."""
 
-    def paths(self, data: Any, arguments: Mapping[str, Any], most: int = MOST_PATHS, steps: int = 10**9) -> PathList:
-        """The paths on one input, at most so many, and those that so many draws and decisions lead down."""
+    def paths(
+        self,
+        data: Any,
+        arguments: Mapping[str, Any],
+        most: int = MOST_PATHS,
+        steps: int = 10**9,
+        integrals: int = MOST_PATHS,
+    ) -> PathList:
+        """The paths on one input, at most so many, and those that so many draws and decisions lead down.
+
+        Of those on which draws are compared with each other, which take long, there are at most `integrals`.
+        """
         now_on(self._mechanism.name, data)
         waiting: list[tuple[float, int, tuple[int, ...], float]] = [(-1.0, 0, (), 1.0)]
         known: list[OutputPath] = []
         missing, why, order, taken = 0.0, "", 0, 0
         with _unshown_warnings(), kept_globals():
             while waiting:
-                if len(known) >= most or taken >= steps:
+                if len(known) >= most or taken >= steps or integrals <= 0:
                     why = f"there are more than {len(known)} paths"
                     break
                 prefix = heapq.heappop(waiting)[2]
@@ -175,6 +185,7 @@ class Enumerator:
                     heapq.heappush(waiting, (-weight, order, left, bound))
                 if isinstance(path, OutputPath):
                     known.append(path)
+                    integrals -= bool(trail.relations)
                     continue
                 lost = trail.mass().high
                 missing, why = missing + lost, path

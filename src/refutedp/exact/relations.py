@@ -25,6 +25,8 @@ FAR = 1e-40
 """Tails of this probability are not integrated but added to the upper bound."""
 NODES = (10, 14)
 """Nodes of the two Gauss rules on each panel; the difference of their results bounds the error."""
+ROUGH = 3
+"""Nodes where it is only asked which values are likelier."""
 WIDTH = 2.0
 """Panels are at most so wide, in scales of the draw: there 14 nodes are right to the last digits."""
 SLACK = 1e-12
@@ -39,7 +41,7 @@ def probability(draws: Sequence[RemainingDraw], relations: Sequence[Relation]) -
     whole = ALL
     for number, draw in enumerate(draws):
         if number not in forest.edges and not _untouched(draw):
-            whole = whole * draw.mass()
+            whole = whole * draw.mass
     for root, tree in forest.trees:
         if whole.high == 0:
             break
@@ -89,7 +91,9 @@ class Forest:
             return
         unseen = set(self.edges)
         while unseen:
-            roots = sorted(unseen, key=lambda number: (-len(self.edges[number]), number))
+            # A tree is no higher from within than from its leaves.
+            inner = [number for number in unseen if len(self.edges[number]) > 1] or unseen
+            roots = sorted(inner, key=lambda number: (-len(self.edges[number]), number))
             trees = [(root, self._tree(root)) for root in roots]
             root, tree = min(
                 ((root, tree) for root, tree in trees if tree is not None),
@@ -193,7 +197,7 @@ class Forest:
     def _panels(self, number: int, parent: int | None) -> Floats:
         """Short pieces of what is left of a draw, on each of which all is smooth."""
         panels = []
-        for start, end, _ in self._pieces(number, parent, self._draws[number]):
+        for start, end in self._pieces(number, parent, self._draws[number]):
             cuts = np.linspace(start, end, max(1, math.ceil((end - start) / WIDTH)) + 1)
             panels += list(pairwise(cuts.tolist()))
         return np.array(panels or [(0.0, 0.0)])
@@ -205,11 +209,11 @@ class Forest:
         else:
             points = [
                 start + part * (end - start)
-                for start, end, _ in self._pieces(number, parent, draw)
+                for start, end in self._pieces(number, parent, draw)
                 for part in (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
             ]
             x = np.array([points]) if points else np.array([[math.nan]])
-            values[number] = float(x[0, int(np.argmax(self._densities(number, parent, x, NODES[0])))])
+            values[number] = float(x[0, int(np.argmax(self._densities(number, parent, x, ROUGH)))])
         if math.isnan(values[number]):
             raise CannotEnumerate("no draws are known that lead down a path")
         for child in self.edges[number]:
@@ -232,8 +236,8 @@ class Forest:
             left = left.cut(end, 0.0)[bool(upwards == one.above)]
         return left
 
-    def _pieces(self, number: int, parent: int | None, draw: RemainingDraw) -> list[tuple[float, float, float]]:
-        """Where the density is smooth, each with the probability of what is cut off beside it."""
+    def _pieces(self, number: int, parent: int | None, draw: RemainingDraw) -> list[tuple[float, float]]:
+        """Where the density is smooth; far tails are cut off."""
         points = {*draw.family.kinks}
         for child, relations in self.edges[number].items():
             if child == parent:
@@ -246,18 +250,14 @@ class Forest:
                 if own.function is None:
                     room = one.end - one.sum.plus
                     points |= {(room - times * atom.at(kink)) / own_times for kink in (*rest.family.kinks, *ends)}
-        pieces = []
+        pieces: list[tuple[float, float]] = []
         for interval in draw.left:
-            start, end = max(interval.low, -_reach(draw, -1.0)), min(interval.high, _reach(draw, 1.0))
+            start, end = max(interval.low, -_reach(draw.family, -1.0)), min(interval.high, _reach(draw.family, 1.0))
             if not start < end:
                 start, end = interval.low, interval.high
                 if math.isinf(end - start):
                     continue
-            tails = draw.family.mass(interval.low, start).high * (start > interval.low)
-            tails += draw.family.mass(end, interval.high).high * (end < interval.high)
-            tails += interval.low_slack + interval.high_slack
-            ends = [start, *sorted(point for point in points if start < point < end), end]
-            pieces += [(one, other, tails * (one == start)) for one, other in pairwise(ends)]
+            pieces += pairwise([start, *sorted(point for point in points if start < point < end), end])
         return pieces
 
 
@@ -265,9 +265,9 @@ def _reaches(atom: Atom, wanted: float, x: float) -> bool:
     return atom.at(x) <= wanted
 
 
-def _reach(draw: RemainingDraw, sign: float) -> float:
+@functools.lru_cache(maxsize=1000)
+def _reach(family: DrawFamily, sign: float) -> float:
     """Beyond that there is hardly any probability."""
-    family = draw.family
     far = 1.0
     while _beyond(family, far, sign) > FAR and far < 1e12:
         far *= 1.3
@@ -282,7 +282,7 @@ def _beyond(family: DrawFamily, far: float, sign: float) -> float:
 
 def _tails_of(draw: RemainingDraw) -> float:
     """The probability of the tails that no panel covers."""
-    return _beyond(draw.family, _reach(draw, 1.0), 1.0) + _beyond(draw.family, _reach(draw, -1.0), -1.0)
+    return sum(_beyond(draw.family, _reach(draw.family, sign), sign) for sign in (1.0, -1.0))
 
 
 def _spread(start: Floats, end: Floats, nodes: int) -> tuple[Floats, Floats]:

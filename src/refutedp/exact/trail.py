@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -66,13 +66,14 @@ class Span:
         return Enclosure(inner.low, outer.high)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RemainingDraw:
     """One draw in standard form, and which values are left on this path."""
 
     family: DrawFamily
     left: tuple[Span, ...]
 
+    @cached_property
     def mass(self) -> Enclosure:
         """The probability of what is left."""
         return sum((one.mass(self.family) for one in self.left), NONE)
@@ -195,7 +196,7 @@ class Trail:
         whole = ALL
         for draw in self.draws:
             if draw.left[0].low != draw.family.low or draw.left[-1].high != draw.family.high or len(draw.left) > 1:
-                whole = whole * draw.mass()
+                whole = whole * draw.mass
         return whole
 
     def at_most(self, linear: Linear, end: float, strict: bool = False) -> bool:
@@ -226,7 +227,7 @@ class Trail:
         below, beyond = self.split(linear, end, strict=strict)
         if self.draws[atom.draw].family.whole and self._rounding_decides(linear, end, below, beyond):
             raise CannotEnumerate("rounding decides a comparison of a whole number")
-        weights = below.mass().high, beyond.mass().high
+        weights = below.mass.high, beyond.mass.high
         if not all(weights):
             # On real numbers a single value has no probability.
             return weights[0] > 0
@@ -277,12 +278,12 @@ class Trail:
 
     def one_of(self, choices: list[RemainingDraw], number: int) -> int:
         """Which of several parts of a draw it lies in."""
-        possible = [k for k, part in enumerate(choices) if part.left and part.mass().high > 0]
+        possible = [k for k, part in enumerate(choices) if part.left and part.mass.high > 0]
         if not possible:
             raise CannotEnumerate("no value of a draw is left")
         chosen = possible[0]
         if len(possible) > 1:
-            chosen = possible[self._decide(tuple(choices[k].mass().high for k in possible))]
+            chosen = possible[self._decide(tuple(choices[k].mass.high for k in possible))]
         self.draws[number] = choices[chosen]
         return chosen
 

@@ -95,8 +95,8 @@ def _of_noise(told: Explanation, named: Suspect, result: Result, grows: float | 
 
 def _wrong_adjacency(row: LedgerRow, claimed: float, result: Result) -> list[Hint]:
     """Noise that would be enough if one record differed, where several do."""
-    assert result.evidence is not None and row.cost is not None
-    pair = result.evidence.pair
+    assert result.counterexample is not None and row.cost is not None
+    pair = result.counterexample.pair
     container = container_of(pair.d1)
     if container is None or container is not container_of(pair.d2):
         return []

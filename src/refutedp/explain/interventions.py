@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from refutedp.detector.pieces import best_pieces
 from refutedp.detector.result import Result
 from refutedp.events.ranking import search_events
 from refutedp.explain.edits import Edit, Edited, edited
@@ -18,7 +19,7 @@ from refutedp.model.errors import RefuteDPError
 from refutedp.model.explanation import Remedy
 from refutedp.model.mechanism import Mechanism
 from refutedp.model.outputs import Outputs
-from refutedp.model.records import Counts, Event, Evidence, Pair
+from refutedp.model.records import Counts, Event, Evidence, ExactEvidence, Pair
 from refutedp.model.settings import EXPLAIN_STREAM, child
 from refutedp.sampling.sampler import CannotSample, Sampler, Samplers, noise_free_leaves
 from refutedp.tracing.watchdog import DidNotReturn
@@ -46,9 +47,9 @@ class Trials:
     """Tests of one pair; `calls` counts all runs and calls, and `left` says whether there may be more."""
 
     def __init__(self, result: Result, mechanism: Mechanism) -> None:
-        assert result.evidence is not None
+        assert result.counterexample is not None
         self._result, self._mechanism = result, mechanism
-        self._evidence: Evidence = result.evidence
+        self._found: Evidence | ExactEvidence = result.counterexample
         self._most_calls = min(MOST_CALLS, result.effort.runs)
         self._called = 0
         self.calls = 0
@@ -60,13 +61,13 @@ class Trials:
 
     def begin(self) -> bool:
         """Test the mechanism as it is; whether that refutes the claim again, so that changes can be told apart."""
-        pair = self._evidence.pair
+        pair = self._found.pair
         self.as_it_is = self._test(Edited(self._mechanism, pair.arguments))
         return self.as_it_is is not None and self.as_it_is.log_p_value <= math.log(REFUTED)
 
     def test(self, edit: Edit) -> Remedy | None:
         """What a change does; None where it cannot be made or tested."""
-        changed = edited(self._mechanism, self._evidence.pair.arguments, edit)
+        changed = edited(self._mechanism, self._found.pair.arguments, edit)
         if changed is None or self.as_it_is is None:
             return None
         tested = self._test(changed)
@@ -74,7 +75,8 @@ class Trials:
             return None  # The change breaks the mechanism, which mends nothing.
         mends = tested.log_p_value > math.log(MENDED)
         told = "no violation was found" if mends else "the claim still breaks"
-        words = f"{edit.words}, {told} on this pair ({tested.counts.runs:,} fresh runs)"
+        basis = f"{tested.counts.runs:,} fresh runs" if tested.counts.runs else "by arithmetic"
+        words = f"{edit.words}, {told} on this pair ({basis})"
         return Remedy(
             edit.change,
             words,
@@ -89,7 +91,7 @@ class Trials:
         )
 
     def _test(self, changed: Edited) -> Tested | None:
-        settings, old = self._result.settings, self._evidence.pair
+        settings, old = self._result.settings, self._found.pair
         self._number += 1
         seeds = child(settings.seed, EXPLAIN_STREAM, 1, self._number)
         proof, search, confirm = seeds.spawn(3)
@@ -101,6 +103,8 @@ class Trials:
             calls = sampler.costs_calls
             runs = CALLED if calls else LIFTED
             self.lifted = not calls
+            if isinstance(self._found, ExactEvidence):
+                return self._told(sampler)
             if calls:
                 if self._called + 2 * runs[0] + runs[1] > self._most_calls:
                     return None
@@ -109,6 +113,15 @@ class Trials:
             return self._tested(sampler, runs, search, confirm)
         except (CannotSample, RefuteDPError, DidNotReturn):
             return None  # A change after which a call is endless mends nothing.
+
+    def _told(self, sampler: Sampler) -> Tested | None:
+        """What the pieces of a Gaussian output say, without runs."""
+        claim = self._result.claim
+        best = best_pieces([sampler], claim)
+        if best is None:
+            return None
+        broken = best.shown > float(getattr(claim, claim.parameter))
+        return Tested(math.log(REFUTED) if broken else 0.0, best.event.words(), Counts(0, 0, 0, 0))
 
     def _tested(self, sampler: Sampler, runs: tuple[int, int], search: Any, confirm: Any) -> Tested:
         claim, settings, pair = self._result.claim, self._result.settings, sampler.pair
@@ -132,10 +145,10 @@ class Trials:
             keep=1,
             optimists=0,
         ).best
-        events: list[tuple[Event, bool]] = [(self._evidence.event, False)]
+        events: list[tuple[Event, bool]] = [(self._found.event, False)]
         events += [(scored.event, scored.swapped) for scored in found]
         counted = sampler.count(tuple(event for event, _ in events), runs[1], 0.5, confirm)
-        tangent = self._evidence.candidate.tangent
+        tangent = self._found.candidate.tangent if isinstance(self._found, Evidence) else None
         worst: Tested | None = None
         for number, ((event, swapped), hits) in enumerate(zip(events, counted, strict=True)):
             counts = hits.swapped() if swapped else hits

@@ -17,6 +17,7 @@ from refutedp.explain.source_lines import function_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 from refutedp.model.mechanism import Mechanism
+from refutedp.model.records import ExactEvidence
 from refutedp.tracing.ledger import LONGEST_CALLS
 from refutedp.tracing.watchdog import CallBounds, DidNotReturn, Watchdog
 
@@ -69,13 +70,13 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
     """
     if result.verdict is not Verdict.VIOLATION:
         return None
-    if result.exact is not None:
+    if result.exact is not None and not result.exact.pieces:
         from refutedp.explain.rare import rare_explanation
 
         return rare_explanation(result.exact, result, mechanism)
-    if result.evidence is None:
+    if result.counterexample is None:
         return None
-    pair, claim = result.evidence.pair, result.claim
+    pair, claim = result.counterexample.pair, result.claim
     watcher = Watcher(mechanism, result.settings.seed)
     blamed = blame(pair, claim, watcher)
     trials = Trials(result, mechanism)
@@ -126,8 +127,8 @@ def explanation_of(result: Result, mechanism: Mechanism) -> Explanation | None:
 
 def _grows(named: Suspect | None, watcher: Watcher, result: Result, mechanism: Mechanism) -> float | None:
     """The scale of the blamed noise at twice the ε, where it is larger than at the ε of the counterexample."""
-    assert result.evidence is not None
-    pair, name = result.evidence.pair, mechanism.epsilon
+    assert result.counterexample is not None
+    pair, name = result.counterexample.pair, mechanism.epsilon
     given = pair.arguments.get(name) if name is not None else None
     if named is None or named.kind != "noise" or named.site is None:
         return None
@@ -180,8 +181,10 @@ def _factors(suspect: Suspect, blamed: Blame, result: Result) -> list[float]:
         left = epsilon - (blamed.spent - row.cost)
         if left > 0.05 * epsilon and row.cost > OVER * left:
             return [_nice(row.cost / left)]
-    assert result.evidence is not None
-    bound = result.evidence.epsilon_lower_bound / (epsilon or result.claim.rough_epsilon or 1.0)
+    assert result.counterexample is not None
+    shown = result.counterexample
+    bound = shown.bound(result.claim) if isinstance(shown, ExactEvidence) else shown.epsilon_lower_bound
+    bound /= epsilon or result.claim.rough_epsilon or 1.0
     # The bound is at most what the claim is really exceeded by: more is asked for, so that the change mends it.
     first = max(2.0, _nice(1.5 * bound)) if math.isfinite(bound) else 2.0
     if 2 < suspect.weight < 100:
@@ -205,12 +208,12 @@ def _nice(x: float) -> float:
 
 def _less_epsilon(result: Result, blamed: Blame, mechanism: Mechanism) -> Iterator[Edit]:
     """The mechanism told a part of the claim's ε."""
-    assert result.evidence is not None
-    name, given = mechanism.epsilon, result.evidence.pair.arguments
+    assert result.counterexample is not None
+    name, given = mechanism.epsilon, result.counterexample.pair.arguments
     epsilon = claimed_epsilon(result.claim)
     if name is None or epsilon is None or not isinstance(given.get(name), int | float) or given[name] <= 0:
         return
-    bound = result.evidence.epsilon_lower_bound / epsilon
+    bound = result.counterexample.epsilon_lower_bound / epsilon
     known = [] if not blamed.spent or blamed.spent <= epsilon else [_nice(blamed.spent / epsilon)]
     for factor in dict.fromkeys(known or (2.0, _nice(1.2 * max(bound, 2.0)))):
         told = given[name] / factor

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from refutedp.model.claims.claim import Tangent
+from refutedp.model.claims.claim import Claim, Tangent
 from refutedp.model.errors import UsageError
 from refutedp.model.outputs import Group, Outputs
 
@@ -233,6 +233,9 @@ class ExactEvidence:
     on draws that lead down it, and on real numbers: it holds up to rounding. `missing` bounds the probability of what
     was not enumerated, which is part of `high`. `calls` plain calls a side agree with the probabilities of common
     outputs.
+
+    Where the event is a partition, `pieces` has both bounds for each of its pieces, and `low` and `high` are their
+    sums. It rests on Gaussian noise that was followed as symbols then.
     """
 
     pair: Pair
@@ -243,11 +246,19 @@ class ExactEvidence:
     missing: tuple[float, float]
     witnesses: tuple[PathWitness, ...]
     calls: int
+    pieces: tuple[tuple[float, float], ...] = ()
 
     @property
     def epsilon_lower_bound(self) -> float:
         """The least ε that permits these probabilities; infinite where the event is impossible on d2."""
-        return math.log(self.low) - math.log(self.high) if self.high > 0 else math.inf
+        chances = self.pieces or ((self.low, self.high),)
+        return max(math.log(low) - math.log(high) if high > 0 else math.inf for low, high in chances if low > 0)
+
+    def bound(self, claim: Claim) -> float:
+        """The least parameter of such a claim that permits these probabilities."""
+        if self.pieces:
+            return float(claim.least_for_pieces(*np.transpose(self.pieces)))
+        return float(claim.least(*np.array([[self.low], [self.high]]))[0]) if self.high > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from refutedp.events.predicates import Pieces
 from refutedp.model.claims import Claim
 from refutedp.model.records import ExactEvidence, ExactLoss
 from refutedp.report.readable import ratio_words
@@ -11,6 +12,12 @@ from refutedp.report.readable import ratio_words
 
 def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
     """What the evidence says, for a person who was not there."""
+    if exact.pieces:
+        return (
+            f"On d1 and d2, {exact.event.words()}, has probabilities whose divergence is at least "
+            f"{exact_bound(exact, claim)}{claim.where}, which is more than the claim allows. This is arithmetic over "
+            "the mechanism's noise, no test."
+        )
     return (
         f"The event “{exact.event.words()}” has a probability of at least {probability_text(exact.low)} on d1 and of "
         f"{_at_most(exact.high)} on d2. {_allowed(claim, exact)}. "
@@ -20,17 +27,40 @@ def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
 
 def exact_lines(exact: ExactEvidence, claim: Claim) -> list[str]:
     """The evidence as lines of a report."""
+    bound = f"real {claim.letter} ≥ {exact_bound(exact, claim)}"
+    if exact.pieces:
+        rows = [f"    {low:>14}  {high:>14}  {words}" for words, low, high in piece_rows(exact)]
+        return [
+            "    P(M(d1)) ≥      P(M(d2)) ≤",
+            *rows,
+            f"  claimed: {claim}; {bound} by arithmetic, up to rounding: there is no p-value",
+            *(f"  {line}" for line in basis(exact)),
+        ]
     return [
         f"  P(M(d1) in the event) ≥ {probability_text(exact.low)}",
         f"  P(M(d2) in the event) ≤ {probability_text(exact.high)}",
         f"  {_allowed(claim, exact)}",
-        f"  claimed: {claim}; real ε ≥ {exact_bound(exact)} by arithmetic, up to rounding: there is no p-value",
+        f"  claimed: {claim}; {bound} by arithmetic, up to rounding: there is no p-value",
         *(f"  {line}" for line in basis(exact)),
     ]
 
 
+def piece_rows(exact: ExactEvidence) -> list[tuple[str, str, str]]:
+    """Each piece of a partition in words, with its probabilities."""
+    assert isinstance(exact.event, Pieces)
+    chances = zip(exact.event.intervals, exact.pieces, strict=True)
+    return [(piece.words(), probability_text(low), probability_text(high)) for piece, (low, high) in chances]
+
+
 def basis(exact: ExactEvidence) -> list[str]:
     """What the evidence rests on."""
+    if exact.pieces:
+        return [
+            "No event has to break the claim alone: the divergence of the outputs is at least that of the pieces.",
+            "It rests on Gaussian noise that is only added up and scaled: it was followed as symbols, lifted runs",
+            "gave the numbers that this says, and the function itself on the same draws; and on real numbers.",
+            f"{exact.calls:,} plain calls a side agree with the probabilities.",
+        ]
     first, second = exact.paths
     missing = max(exact.missing)
     listed = (
@@ -73,9 +103,10 @@ def probability_text(value: float) -> str:
     return f"{value:.3g}"
 
 
-def exact_bound(exact: ExactEvidence) -> str:
-    """The least ε that permits the probabilities, as text."""
-    return "∞" if exact.high == 0 else f"{exact.epsilon_lower_bound:.4g}"
+def exact_bound(exact: ExactEvidence, claim: Claim) -> str:
+    """The least parameter of such a claim that permits the probabilities, as text."""
+    bound = exact.bound(claim)
+    return "∞" if math.isinf(bound) else f"{bound:.4g}"
 
 
 def _at_most(high: float) -> str:

@@ -39,7 +39,7 @@ def _shown(result: Result, shown: Evidence | ExactEvidence) -> str:
     pair = shown.pair
     inputs = f"Counterexample: d1 = {short.repr(pair.d1)}, d2 = {short.repr(pair.d2)}, event: {shown.event.words()}"
     if isinstance(shown, ExactEvidence):
-        return f"{inputs}; real ε ≥ {exact_bound(shown)}."
+        return f"{inputs}; real {result.claim.letter} ≥ {exact_bound(shown, result.claim)}."
     bound = f"real {shown.bound_letter} ≥ {own_bound(result.claim, shown):.3g}"
     return f"{inputs}; {bound}, p-value {p_words(shown.log_p_value)}."
 

@@ -19,7 +19,7 @@ from refutedp.model.errors import UsageError
 from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.report import facts, figures
 from refutedp.report.cause import remedy_told
-from refutedp.report.exact_words import basis, exact_bound, loss_lines, probability_text
+from refutedp.report.exact_words import basis, exact_bound, loss_lines, piece_rows, probability_text
 from refutedp.report.exhibits import cost_words, lines_of, side_by_side
 from refutedp.report.python_code import snippet
 from refutedp.report.readable import number_words, p_words, ratio_words
@@ -70,7 +70,7 @@ def report_html(result: Result) -> str:
         evidence=result.evidence,
         exact=result.exact,
         loss=" ".join(line.strip() for line in loss_lines(result.loss)),
-        exact_parts=None if result.exact is None else _exactly_told(result.exact),
+        exact_parts=None if result.exact is None else _exactly_told(result.exact, result.claim),
         **({} if result.evidence is None else _told(result, result.evidence)),
     )
 
@@ -111,13 +111,15 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def _exactly_told(exact: ExactEvidence) -> dict[str, Any]:
+def _exactly_told(exact: ExactEvidence, claim: Claim) -> dict[str, Any]:
     """What the page says of exact evidence."""
     return {
+        "letter": claim.letter,
+        "pieces": piece_rows(exact) if exact.pieces else [],
         "inputs": side_by_side(exact.pair),
         "low": probability_text(exact.low),
         "high": probability_text(exact.high),
-        "bound": exact_bound(exact),
+        "bound": exact_bound(exact, claim),
         "basis": basis(exact),
     }
 

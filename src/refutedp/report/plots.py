@@ -63,7 +63,7 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None = None) -> F
     """
     kind = _kind(path)
     if result.exact is not None:
-        raise UsageError("there is nothing to plot: the violation rests on enumerated paths, not on runs")
+        raise UsageError("there is nothing to plot: the violation rests on arithmetic, not on runs")
     if result.evidence is None:
         raise UsageError(f"there is nothing to plot: {result.mechanism}() always gave the same output")
     with style():

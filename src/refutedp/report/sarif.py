@@ -126,7 +126,7 @@ def _related(result: Result, place: Place | None) -> list[dict[str, Any]]:
 def _properties(result: Result) -> dict[str, Any]:
     found: dict[str, Any] = {"claim": str(result.claim), "adjacency": result.adjacency, "seed": result.settings.seed}
     if result.exact is not None:
-        return {**found, "basis": "enumerated paths"}
+        return {**found, "basis": "known Gaussian noise" if result.exact.pieces else "enumerated paths"}
     if result.evidence is not None:
         found |= {
             "pValue": p_value_text(result.evidence.log_p_value),

@@ -189,6 +189,9 @@ def method_words(evidence: Evidence) -> str:
 
 def _effort(result: Result) -> list[str]:
     effort, explained = result.effort, 0 if result.explanation is None else result.explanation.calls
+    if result.exact is not None and result.exact.pieces:
+        looked = "1 pair of inputs" if effort.pairs == 1 else f"{effort.pairs:,} pairs of inputs"
+        return [f"The noise of {looked} was followed; {effort.other_runs + explained:,} further runs."]
     if effort.search_runs == 0 and result.exact is not None:
         return ["The paths of this counterexample were enumerated again; nothing was searched."]
     if result.interrupted:

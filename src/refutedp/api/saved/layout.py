@@ -112,6 +112,7 @@ class SavedExact(msgspec.Struct, frozen=True):
     missing: tuple[float, float]
     witnesses: tuple[PathWitness, ...]
     calls: int
+    pieces: tuple[tuple[float, float], ...] = ()
 
 
 class SavedLoss(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from refutedp.api.saved.versions import upgraded
 from refutedp.detector.confirmations import named
 from refutedp.detector.profile import Bin, Profile
 from refutedp.detector.result import Point, Result, Sweep, Verdict
-from refutedp.events.predicates import Event
+from refutedp.events.predicates import AnyEvent
 from refutedp.model.claims import Tangent, claim_from_dict
 from refutedp.model.errors import RefuteDPError, UsageError
 from refutedp.model.records import Candidate, Counts, Estimates, Evidence, ExactEvidence, ExactLoss, Examination, Pair
@@ -260,7 +260,7 @@ def _(saved: layout.SavedLoss) -> ExactLoss:
     return ExactLoss(_loaded(saved.pair), (low, high), saved.delta, saved.paths)
 
 
-_PLAIN_PARTS = ("low", "high", "paths", "missing", "witnesses", "calls")
+_PLAIN_PARTS = ("low", "high", "paths", "missing", "witnesses", "calls", "pieces")
 """Parts of exact evidence that are the same in a file."""
 
 
@@ -289,10 +289,10 @@ def event_to_builtins(event: Any) -> dict[str, Any]:
     return data
 
 
-def event_from_builtins(data: Any) -> Event:
+def event_from_builtins(data: Any) -> AnyEvent:
     """The same predicate again; what is no event gets a sentence."""
     try:
-        event: Event = msgspec.convert(decode_record(data), type=Event)
+        event: AnyEvent = msgspec.convert(decode_record(data), type=AnyEvent)
     except msgspec.ValidationError as error:
         raise UsageError(f"event={data!r} is not an event: {error}") from error
     return event

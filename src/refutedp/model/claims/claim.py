@@ -70,6 +70,8 @@ class Claim(ABC):
     """The number that is larger the weaker the claim is; "" where there is none."""
     of_epsilon: ClassVar[bool] = True
     """Whether its parameter is the epsilon of (epsilon, delta)-DP at `at_delta`."""
+    by_pieces: ClassVar[bool] = False
+    """Whether the pieces of a partition show far more together than events do."""
     options: ClassVar[tuple[str, ...]] = ()
     """The options of the command line that state it, without dashes; none where it cannot be stated there."""
 
@@ -104,6 +106,10 @@ class Claim(ABC):
     def least(self, p1: Floats, p2: Floats) -> Floats:
         """The least parameter of a claim of this kind that permits events with these rates, elementwise."""
         return smallest_epsilon(p1, p2, self.at_delta)
+
+    def least_for_pieces(self, p1: Floats, p2: Floats) -> Floats:
+        """The same for the pieces of a partition, along the last axis; here by the one that shows the most."""
+        return np.asarray(self.least(p1, p2).max(axis=-1))
 
     def weaker(self) -> Iterator[tuple[float, Claim]]:
         """The claim and ever weaker ones of its kind with their parameters, on a ladder that looks at no runs."""

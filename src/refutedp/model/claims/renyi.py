@@ -167,6 +167,7 @@ class RenyiDP(_BoundsDivergence):
     alpha: float
     epsilon: float
     parameter: ClassVar[str] = "epsilon"
+    by_pieces: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("renyi",)
 
     def __post_init__(self) -> None:
@@ -190,6 +191,19 @@ class RenyiDP(_BoundsDivergence):
         """
         p, q = _log_sides(_logits(np.maximum(p1, p2))), _log_sides(_logits(p2))
         return np.where(p1 > p2, np.maximum(divergence(p, q, np.array([self.alpha])), 0.0), 0.0)
+
+    def least_for_pieces(self, p1: Floats, p2: Floats) -> Floats:
+        """The divergence of its order between the two distributions over the pieces, P1 from P2.
+
+        Two pieces show less than three: of Gaussian noise and a small epsilon 2/pi of the divergence.
+
+        >>> p1, p2 = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+        >>> round(float(RenyiDP(2, 1.0).least_for_pieces(p1, p2)), 4)
+        0.4886
+        """
+        with np.errstate(divide="ignore"):
+            terms = self.alpha * np.log(p1) + (1 - self.alpha) * np.log(p2)
+        return np.asarray(np.logaddexp.reduce(terms, axis=-1) / (self.alpha - 1))
 
     def on_command_line(self) -> list[str]:
         """Order and epsilon in one word.

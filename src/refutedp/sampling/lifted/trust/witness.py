@@ -136,6 +136,8 @@ def _identical(a: Any, b: Any, tolerance: float) -> bool:
         return False
     if isinstance(a, np.ndarray) and a.dtype != b.dtype:
         return False
+    if tolerance and isinstance(a, float):
+        return bool(a == b or (a != a and b != b) or abs(a - b) <= tolerance * (1 + abs(b)))
     if tolerance and np.asarray(a).dtype.kind == "f":
         return np.shape(a) == np.shape(b) and np.allclose(a, b, tolerance, tolerance, equal_nan=True)
     if isinstance(a, np.ndarray):
@@ -152,12 +154,10 @@ def _in_the_form_of(asked: Any, value: Any) -> Any:
 @contextmanager
 def _answering(witness: Witness, functions: Iterable[types.FunctionType]) -> Iterator[None]:
     """For the length of one call, let the modules' functions answer by the witness, under whatever name."""
-    answers: dict[int, Any] = {}
     places: list[tuple[dict[str, Any], str, Any]] = []
-    for library, module in _MODULES.items():
-        for name, value in vars(module).items():
-            if getattr(value, "__self__", None) in _GLOBAL_GENERATORS:
-                answers[id(value)] = partial(witness.draw, library, name)
+    answers: dict[int, Any] = {
+        id(value): partial(witness.draw, library, name) for library, name, value in _GLOBAL_FUNCTIONS
+    }
     answers[id(np.random.default_rng)] = partial(_unseeded, witness)
     owners = [vars(module) for module in _MODULES.values()]
     owners += {id(f.__globals__): f.__globals__ for f in functions}.values()
@@ -179,6 +179,12 @@ def _answering(witness: Witness, functions: Iterable[types.FunctionType]) -> Ite
 
 
 _GLOBAL_GENERATORS = (np.random.random.__self__, vars(random)["_inst"])  # type: ignore[attr-defined]
+_GLOBAL_FUNCTIONS = [
+    (library, name, value)
+    for library, module in _MODULES.items()
+    for name, value in vars(module).items()
+    if getattr(value, "__self__", None) in _GLOBAL_GENERATORS
+]
 
 
 def _unseeded(witness: Witness, seed: Any = None) -> np.random.Generator:
