@@ -24,7 +24,7 @@ from refutedp import (
 )
 from refutedp.inputs.analysed import Analysed
 from refutedp.inputs.given import pairs_around
-from refutedp.inputs.source import Seen, pairs_for
+from refutedp.inputs.source import SearchSpace, Seen, pairs_for
 from refutedp.mechanisms import isvt1, noisy_max_laplace, svt
 from refutedp.model.mechanism import describe
 from tests.inputs.special_cases import BUGS, demo_total
@@ -41,7 +41,7 @@ def source_of(function, adjacency=ALL_DIFFER, inputs=None, **keywords):
     kind = np.asarray if "ndarray" in str(mechanism.data_annotation) else list
     pairs = [replace(one, d1=kind(one.d1), d2=kind(one.d2), arguments={"epsilon": 1.0}) for one in usual]
     seen = [Seen(pair, -1.0) for pair in pairs]
-    return Analysed(mechanism, adjacency, datasets, **options), seen
+    return Analysed(SearchSpace(mechanism, adjacency, datasets, **options)), seen
 
 
 def proposed(function, **keywords):

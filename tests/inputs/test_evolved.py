@@ -26,7 +26,7 @@ from refutedp import (
 from refutedp.inputs.drafts import Mined, mine, query_drafts
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.record_drafts import CannotHold, domain_of, record_drafts
-from refutedp.inputs.source import Seen
+from refutedp.inputs.source import SearchSpace, Seen
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 from tests.battery import first_half
@@ -101,7 +101,7 @@ def test_what_lies_beyond_the_records_is_told_or_left_out():
 
 def proposed(function, adjacency=ALL_DIFFER, datasets=(), scores=(-0.5,), **keywords):
     options = {"allowed": 1.0, "lengths": None, "seed": 0, "calls": 12_000} | keywords
-    source = Evolved(describe(function), adjacency, datasets, **options)
+    source = Evolved(SearchSpace(describe(function), adjacency, datasets, **options))
     pair = Pair([1.0], [2.0], "given", {"epsilon": 1.0})
     return source, source.propose([Seen(pair, score) for score in scores])
 

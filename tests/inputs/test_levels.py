@@ -2,11 +2,12 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 from refutedp import ADD_REMOVE, ALL_DIFFER, ONE_DIFFERS, REPLACE, Verdict, check
 from refutedp.inputs.levels import Levels
-from refutedp.inputs.source import Seen, pairs_for
+from refutedp.inputs.source import SearchSpace, Seen, pairs_for
 from refutedp.model.mechanism import describe
 from refutedp.model.records import Pair
 
@@ -89,7 +90,7 @@ def test_the_correct_twin_is_tested_where_its_answers_vary_and_not_convicted(nam
 
 
 def proposed(function, adjacency, lengths=None, calls=10_000):
-    source = Levels(describe(function), adjacency, [], lengths=lengths, seed=0, calls=calls)
+    source = Levels(SearchSpace(describe(function), adjacency, lengths=lengths, calls=calls))
     return source, source.propose([Seen(pair, -1.0) for pair in pairs_for(adjacency, lengths)[:3]])
 
 
@@ -100,6 +101,14 @@ def test_pairs_are_adjacent_and_stand_about_the_threshold(adjacency):
     for pair in pairs:
         assert adjacency.difference(pair.d1, pair.d2) is None
         assert all(4_980 < answer < 5_020 for answer in (*pair.d1, *pair.d2))
+
+
+def test_mechanisms_that_want_arrays_get_arrays():
+    def loud(queries, epsilon, rng):
+        return bool(queries.max() + rng.laplace(scale=0.2 / epsilon) > 300)
+
+    result = check(loud, adjacency=ONE_DIFFERS, **BUDGET)
+    assert result.verdict is Verdict.VIOLATION and isinstance(result.evidence.pair.d1, np.ndarray)
 
 
 def test_lengths_that_the_user_wants_are_kept():
@@ -121,7 +130,7 @@ def test_mechanisms_whose_answers_vary_no_more_elsewhere_are_left_alone(function
 
 
 def test_nothing_is_proposed_where_the_claim_is_broken_already():
-    source = Levels(describe(alarm), ALL_DIFFER, [], lengths=None, seed=0, calls=10_000)
+    source = Levels(SearchSpace(describe(alarm), ALL_DIFFER))
     assert source.propose([Seen(Pair([1], [2], "One Above"), 0.5)]) == []
     assert source.told() == "levels were not needed"
 

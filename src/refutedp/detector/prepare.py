@@ -21,7 +21,7 @@ from refutedp.inputs.arguments.problem import wanted_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
 from refutedp.inputs.levels import Levels
-from refutedp.inputs.source import PairSource, Seen, sources_for
+from refutedp.inputs.source import PairSource, SearchSpace, Seen, sources_for
 from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.claims import Claim
 from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
@@ -199,15 +199,17 @@ class Prepared:
             return []
         lifted = any(sampler.shares_noise for sampler in self.samplers)
         part, least = EVOLVED_LIFTED if lifted else EVOLVED_CALLS
-        calls = max(self.settings.search_runs // part, least)
-        limits: dict[str, Any] = {"lengths": self.settings.lengths, "seed": self.settings.seed, "calls": calls}
-        common = {"allowed": request.claim.rough_epsilon, **limits}
+        space = SearchSpace(
+            self.mechanism,
+            request.adjacency,
+            datasets,
+            self.settings.lengths,
+            request.claim.rough_epsilon,
+            self.settings.seed,
+            calls=max(self.settings.search_runs // part, least),
+        )
         wanted = wanted_arguments(self.mechanism, *_known_and_domains(self._given))
-        return [
-            Levels(self.mechanism, request.adjacency, datasets, **limits),
-            Analysed(self.mechanism, request.adjacency, datasets, **common),
-            Evolved(self.mechanism, request.adjacency, datasets, wanted=wanted, **common),
-        ]
+        return [Levels(space), Analysed(space), Evolved(space, wanted=wanted)]
 
     def shorter(self, pair: Pair) -> Sampler | None:
         """The sampler of a shorter pair that may break the claim as this one does, if a source knows one."""

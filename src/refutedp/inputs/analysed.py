@@ -19,10 +19,9 @@ import numpy as np
 from refutedp.inputs.drafts import LARGEST, is_own, reached
 from refutedp.inputs.numbers_in_data import AnswerNumbers, NumbersInData, record_kinds
 from refutedp.inputs.record_drafts import domain_of
-from refutedp.inputs.source import Seen
-from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
+from refutedp.inputs.source import SearchSpace, Seen
+from refutedp.model.adjacency import AddRemove, AnyTwo, Replace
 from refutedp.model.datasets import CannotHold
-from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
 from refutedp.tracing.copier import instructions, nested_codes
 from refutedp.tracing.ledger import Ledger
@@ -61,34 +60,21 @@ class Parting(NamedTuple):
 class Analysed:
     """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
 
-    Of each the two noise-free runs part at the branch that the category names. `allowed` is what the claim allows a
-    pair to cost, `lengths` are those that the user wants, if any, and `calls` bounds calls of the mechanism.
+    Of each the two noise-free runs part at the branch that the category names.
 
     >>> from refutedp.model.adjacency import ALL_DIFFER
     >>> from refutedp.model.mechanism import describe
     >>> def special(queries, epsilon, rng):
     ...     return 0.0 if sum(queries) == 1234 else sum(queries) + rng.laplace(scale=1 / epsilon)
-    >>> source = Analysed(describe(special), ALL_DIFFER, [], allowed=1.0, lengths=(1,), seed=0, calls=1000)
+    >>> source = Analysed(SearchSpace(describe(special), ALL_DIFFER, lengths=(1,)))
     >>> pair, *_ = source.propose([Seen(Pair([1], [2], "One Above", {"epsilon": 1.0}), -1.0)])
     >>> pair.d1, pair.d2, pair.category
     ([1234], [1235], 'the two runs part at line 2: sum(queries) == 1234')
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        adjacency: Adjacency,
-        datasets: Sequence[Any],
-        *,
-        allowed: float,
-        lengths: Sequence[int] | None,
-        seed: int,
-        calls: int,
-    ) -> None:
-        self._mechanism, self._adjacency, self._datasets = mechanism, adjacency, datasets
-        self._allowed, self._lengths = allowed, lengths
-        self._ledger = Ledger(mechanism, seed)
-        self._most_calls = calls
+    def __init__(self, space: SearchSpace) -> None:
+        self._space = space
+        self._ledger = Ledger(space.mechanism, space.seed)
         self._followers: list[Follower] = []
         self._done = self._outside_done = False
         self._words = "program analysis was not needed"
@@ -112,7 +98,7 @@ class Analysed:
         self._done = True
         if any(one.score > 0 and not one.pair.outside for one in seen):
             return []
-        if not _tests_something(self._mechanism.function):
+        if not _tests_something(self._space.mechanism.function):
             self._words = "program analysis found no comparison in the code"
             return []
         # What unusual inputs show is told already; it is ordinary ones that are looked for then.
@@ -132,12 +118,12 @@ class Analysed:
         from refutedp.inputs.arguments.parting import Follower
         from refutedp.inputs.arguments.problem import Limits
 
-        limits = Limits(paths=min(PATHS, max(self._most_calls // CALLS_A_PATH, 4)), units=UNITS)
+        limits = Limits(paths=min(PATHS, max(self._space.calls // CALLS_A_PATH, 4)), units=UNITS)
         work = Work(limits.units, limits.events)
         found: list[Parting] = []
         for numbers in self._kinds(usual[0]):
             follower = Follower(
-                self._mechanism, usual[0].arguments, numbers.fill, numbers.whole, int(LARGEST), limits, work
+                self._space.mechanism, usual[0].arguments, numbers.fill, numbers.whole, int(LARGEST), limits, work
             )
             self._followers.append(follower)
             found += islice(self._worth_runs(follower, numbers, usual, work), MOST_PROPOSED)
@@ -151,10 +137,10 @@ class Analysed:
         return [one.pair for one in chosen]
 
     def _kinds(self, usual: Pair) -> Sequence[NumbersInData]:
-        if not isinstance(self._adjacency, AddRemove | Replace):
-            assert not isinstance(self._adjacency, AnyTwo)  # whose values are given
-            return [AnswerNumbers(self._adjacency, isinstance(usual.d1, np.ndarray))]
-        found = domain_of(self._adjacency, self._datasets)
+        if not isinstance(self._space.adjacency, AddRemove | Replace):
+            assert not isinstance(self._space.adjacency, AnyTwo)  # whose values are given
+            return [AnswerNumbers(self._space.adjacency, isinstance(usual.d1, np.ndarray))]
+        found = domain_of(self._space.adjacency, self._space.datasets)
         return [] if found is None else record_kinds(found[0])
 
     def _worth_runs(
@@ -163,7 +149,7 @@ class Analysed:
         """The first parting at each branch that costs enough, in an order that prefers short and ordinary inputs."""
         varied = _of_all_lengths(usual)[:USUAL_PAIRS]
         tested, done = _where_usual_runs_part(follower, numbers, varied)
-        if not tested and any("float" in code.co_names for code in _codes(self._mechanism.function)):
+        if not tested and any("float" in code.co_names for code in _codes(self._space.mechanism.function)):
             # `float(total)` hides what is tested later.
             follower.own_float = True
             tested, done = _where_usual_runs_part(follower, numbers, varied)
@@ -173,7 +159,7 @@ class Analysed:
         in_vain: Counter[Site] = Counter()
         for parting in self._partings(follower, numbers, tested, done, work):
             if enough == 0:
-                enough = CLEARLY * max(self._ledger.usual(usual[:COMPARED]), self._allowed)
+                enough = CLEARLY * max(self._ledger.usual(usual[:COMPARED]), self._space.allowed)
             pair = parting.pair
             loss = self._ledger.loss(pair.d1, pair.d2, pair.arguments, beyond=enough)
             in_vain[parting.site] += 1
@@ -189,10 +175,10 @@ class Analysed:
         """Pairs whose runs part at branches that are not done, each pair once; `tested` are known branches."""
         known: set[str] = set()
         asked: set[Site] = set()
-        for length in sorted(set(LENGTHS if self._lengths is None else self._lengths)):
+        for length in sorted(set(LENGTHS if self._space.lengths is None else self._space.lengths)):
             here: set[Site] = set()
             for symbolic in numbers.symbolic(follower, length):
-                if self.calls > self._most_calls:
+                if self.calls > self._space.calls:
                     return
                 questions = follower.questions(symbolic)
                 here |= questions.sites
@@ -217,7 +203,7 @@ class Analysed:
             made = numbers.inputs(answer.first, answer.second)
         except (CannotHold, OverflowError, TypeError, ValueError):
             return None
-        if made is None or self._adjacency.difference(made.d1, made.d2) is not None:
+        if made is None or self._space.adjacency.difference(made.d1, made.d2) is not None:
             return None
         values = [numbers.numbers(data) for data in (made.d1, made.d2)]
         branch = parted_at(*(follower.run(value or ()) for value in values))

@@ -16,10 +16,9 @@ from refutedp.inputs.arguments.problem import Wanted
 from refutedp.inputs.drafts import Draft, Mined, draft_of, mine, query_drafts
 from refutedp.inputs.other_arguments import OtherArguments
 from refutedp.inputs.record_drafts import RecordDraft, domain_of, record_drafts
-from refutedp.inputs.source import Seen
-from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, AnyTwo, OneDiffers, Replace
+from refutedp.inputs.source import SearchSpace, Seen
+from refutedp.model.adjacency import AddRemove, AllDiffer, AnyTwo, OneDiffers, Replace
 from refutedp.model.datasets import CannotHold
-from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
 from refutedp.model.settings import EVOLVE_STREAM, child
 from refutedp.tracing.ledger import WHOLE, Ledger, Loss
@@ -55,31 +54,15 @@ class Bred(NamedTuple):
 class Evolved:
     """Proposes at most `MOST_PROPOSED` pairs, once, after others have been tried and none broke the claim.
 
-    `allowed` is what the claim allows a pair to cost, `lengths` are those that the user wants, if any, and `calls` is
-    how often the mechanism may be called. `wanted` are the arguments that nobody gave: they may take other values.
+    `wanted` are the arguments that nobody gave: they may take other values.
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        adjacency: Adjacency,
-        datasets: Sequence[Any],
-        *,
-        allowed: float,
-        lengths: Sequence[int] | None,
-        seed: int,
-        calls: int,
-        wanted: Sequence[Wanted] = (),
-    ) -> None:
-        self._mechanism = mechanism
+    def __init__(self, space: SearchSpace, *, wanted: Sequence[Wanted] = ()) -> None:
+        self._space = space
         self._wanted = wanted
-        self._adjacency = adjacency
-        self._datasets = datasets
-        self._allowed = allowed
-        self._lengths = lengths
-        self._rng = np.random.default_rng(child(seed, EVOLVE_STREAM))
-        self._ledger = Ledger(mechanism, seed)
-        self._all_calls = self._most_calls = calls
+        self._rng = np.random.default_rng(child(space.seed, EVOLVE_STREAM))
+        self._ledger = Ledger(space.mechanism, space.seed)
+        self._most_calls = space.calls
         self._arguments: Mapping[str, Any] = {}
         """Those of the best pair so far."""
         self._done = self._arrays = False
@@ -107,7 +90,7 @@ class Evolved:
         self._done = True
         if any(one.score > 0 and not one.pair.outside for one in seen):
             return []
-        self._arrays = not self._datasets and isinstance(seen[0].pair.d1, np.ndarray)
+        self._arrays = not self._space.datasets and isinstance(seen[0].pair.d1, np.ndarray)
         tried = sorted(seen, key=lambda one: -one.score)
         with self._ledger.open():
             return self._bred([one.pair for one in tried if not one.pair.outside] or [one.pair for one in tried])
@@ -116,13 +99,13 @@ class Evolved:
         usual = self._ledger.usual(ordinary[:12])
         if usual >= WHOLE / BETTER:
             return []
-        enough = max(BETTER * usual, MORE * self._allowed)
-        self._most_calls = int(BREEDING * self._all_calls)
-        mined = mine(self._mechanism.function)
+        enough = max(BETTER * usual, MORE * self._space.allowed)
+        self._most_calls = int(BREEDING * self._space.calls)
+        mined = mine(self._space.mechanism.function)
         self._arguments = ordinary[0].arguments
         elsewhere = self._elsewhere(ordinary[:PROBES], mined, usual, enough)
         found = _unlike(self._breed(mined, enough))[: MOST_PROPOSED - len(elsewhere)]
-        self._most_calls = self._all_calls
+        self._most_calls = self._space.calls
         self._proposed = len(found) + len(elsewhere)
         return [*elsewhere, *(self._short_pair(one, enough) for one in found)]
 
@@ -131,8 +114,8 @@ class Evolved:
 
         Those arguments are the ones for all pairs from there on.
         """
-        other = OtherArguments(self._mechanism, self._wanted, self._ledger)
-        calls = self._ledger.calls + int(ARGUMENTS * self._all_calls)
+        other = OtherArguments(self._space.mechanism, self._wanted, self._ledger)
+        calls = self._ledger.calls + int(ARGUMENTS * self._space.calls)
         found = other.better(probes, mined, usual, min(calls, self._most_calls), enough)
         self._noise_free = other.calls
         if found is None:
@@ -144,14 +127,14 @@ class Evolved:
         if loss.size <= (enough if usual else 0):
             return []
         reason = f"{best.category}, with {' and '.join(changed)}"
-        if isinstance(self._adjacency, AllDiffer | OneDiffers):
-            return [self._short_pair(Bred(loss, draft_of(self._adjacency, best, reason)), enough)]
+        if isinstance(self._space.adjacency, AllDiffer | OneDiffers):
+            return [self._short_pair(Bred(loss, draft_of(self._space.adjacency, best, reason)), enough)]
         return [replace(best, category=f"{reason}: {loss.words}", arguments=found, why="")]
 
     def _short_pair(self, one: Bred, enough: float) -> Pair:
         """A short pair that clearly costs enough; one that is shorter still, and just so, is kept for `shorter`."""
         clear = self._shortened(one, CLEARLY * enough)
-        just = self._shortened(clear, max(MORE * self._allowed, KEEPS * enough))
+        just = self._shortened(clear, max(MORE * self._space.allowed, KEEPS * enough))
         pair = self._pair(clear)
         if just.draft.length < clear.draft.length:
             self._shorter[_key(pair)] = self._pair(just)
@@ -180,13 +163,13 @@ class Evolved:
         return [one for one in found if one.cost > enough]
 
     def _first(self, mined: Mined) -> Iterator[Draft]:
-        if not isinstance(self._adjacency, AddRemove | Replace):
-            assert not isinstance(self._adjacency, AnyTwo)  # whose values are given
-            yield from query_drafts(self._adjacency, mined, self._lengths or ())
+        if not isinstance(self._space.adjacency, AddRemove | Replace):
+            assert not isinstance(self._space.adjacency, AnyTwo)  # whose values are given
+            yield from query_drafts(self._space.adjacency, mined, self._space.lengths or ())
             return
-        found = domain_of(self._adjacency, self._datasets)
+        found = domain_of(self._space.adjacency, self._space.datasets)
         if found is not None:
-            yield from record_drafts(*found, mined, self._lengths or ())
+            yield from record_drafts(*found, mined, self._space.lengths or ())
 
     def _enter(self, found: list[Bred], draft: Draft, enough: float) -> None:
         """Look at a draft, if there are calls left for it; drafts that cost nothing are forgotten."""
@@ -196,7 +179,9 @@ class Evolved:
             found.append(bred)
 
     def _looked_at(self, draft: Draft, enough: float) -> Bred | None:
-        if self._ledger.calls >= self._most_calls or (self._lengths and draft.length not in self._lengths):
+        if self._ledger.calls >= self._most_calls or (
+            self._space.lengths and draft.length not in self._space.lengths
+        ):
             return None
         if isinstance(draft, RecordDraft) and not draft.domain.allows(draft.records, draft.record):
             return None
@@ -204,7 +189,7 @@ class Evolved:
             d1, d2 = self._inputs(draft)
         except (CannotHold, OverflowError, TypeError, ValueError):
             return None
-        if self._adjacency.difference(d1, d2) is not None:
+        if self._space.adjacency.difference(d1, d2) is not None:
             return None
         self.looked_at += 1
         before = self._ledger.calls

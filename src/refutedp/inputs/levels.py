@@ -8,18 +8,19 @@ one answer turns into another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from refutedp.inputs.drafts import LARGEST, LONGEST, Mined, mine
 from refutedp.inputs.record_drafts import Domain, RecordDraft, domain_of
-from refutedp.inputs.source import Seen, pairs_for
-from refutedp.model.adjacency import AddRemove, Adjacency, AllDiffer, OneDiffers, Replace
+from refutedp.inputs.source import SearchSpace, Seen, pairs_for
+from refutedp.model.adjacency import AddRemove, AllDiffer, OneDiffers, Replace
 from refutedp.model.datasets import CannotHold
-from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
 from refutedp.tracing.ledger import Ledger, Release
 
@@ -69,6 +70,7 @@ class AnswerScale(Scale):
 
     adjacency: AllDiffer | OneDiffers
     lengths: Sequence[int]
+    arrays: bool = False
     start: float = 1
 
     @property
@@ -86,18 +88,22 @@ class AnswerScale(Scale):
         middle = (low + high) / 2
         return float(round(middle)) if high - low > 2 * self.adjacency.sensitivity + 1 else middle
 
-    def data(self, level: float) -> list[float]:
+    def data(self, level: float) -> Any:
         """Equal answers."""
-        return [_plain(level)] * self._length
+        return np.full(self._length, level) if self.arrays else [_plain(level)] * self._length
 
     def pairs(self, level: float, *, edge: bool) -> list[Pair]:
         """The usual patterns, moved up; of one answer, too, where answers are mixed."""
         lengths = {self._length} if edge or self.lengths else {1, self._length}
         moved = []
+        made: Callable[[list[float]], Any] = np.asarray if self.arrays else list
         for pair in pairs_for(self.adjacency, sorted(lengths)):
             if not edge or pair.category in AT_THE_EDGES or isinstance(self.adjacency, OneDiffers):
-                d1, d2 = ([_plain(value + level - self.start) for value in data] for data in (pair.d1, pair.d2))
-                moved.append(Pair(d1, d2, f"{pair.category}, about {level:g}, where answers begin to vary"))
+                d1, d2 = (made([_plain(value + level - self.start) for value in data]) for data in (pair.d1, pair.d2))
+                category = f"{pair.category}, about {level:g}, where answers begin to vary"
+                moved.append(
+                    Pair(np.asarray(d1), np.asarray(d2), category) if self.arrays else Pair(d1, d2, category)
+                )
         return moved
 
 
@@ -139,26 +145,15 @@ class Levels:
     >>> from refutedp.model.mechanism import describe
     >>> def alarm(queries, rng):
     ...     return max(queries) + rng.laplace() > 250
-    >>> source = Levels(describe(alarm), ONE_DIFFERS, [], lengths=(1,), seed=0, calls=5_000)
+    >>> source = Levels(SearchSpace(describe(alarm), ONE_DIFFERS, lengths=(1,)))
     >>> pairs = source.propose([Seen(Pair([1], [2], "One Above"), -1.0)])
     >>> sorted({round(pair.d1[0] / 50) for pair in pairs})
     [5]
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        adjacency: Adjacency,
-        datasets: Sequence[Any],
-        *,
-        lengths: Sequence[int] | None,
-        seed: int,
-        calls: int,
-    ) -> None:
-        self._mechanism, self._adjacency, self._datasets = mechanism, adjacency, datasets
-        self._lengths = tuple(lengths or ())
-        self._ledger = Ledger(mechanism, seed)
-        self._most_calls = calls
+    def __init__(self, space: SearchSpace) -> None:
+        self._space = space
+        self._ledger = Ledger(space.mechanism, space.seed)
         self._arguments: Mapping[str, Any] = {}
         self._known: dict[float, Answers] = {}
         self._done = False
@@ -181,7 +176,7 @@ class Levels:
         if not seen or self._done:
             return []
         self._done = True
-        scales = self._scales()
+        scales = self._scales(isinstance(seen[0].pair.d1, np.ndarray))
         if not scales or any(one.score > 0 and not one.pair.outside for one in seen):
             return []
         usual = [one.pair for one in seen if not one.pair.outside] or [one.pair for one in seen]
@@ -202,22 +197,22 @@ class Levels:
         return [
             replace(pair, arguments=dict(self._arguments))
             for pair in pairs
-            if self._adjacency.difference(pair.d1, pair.d2) is None
+            if self._space.adjacency.difference(pair.d1, pair.d2) is None
         ]
 
-    def _scales(self) -> Sequence[Scale]:
-        if isinstance(self._adjacency, AllDiffer | OneDiffers):
-            return [AnswerScale(self._adjacency, self._lengths)]
-        if not isinstance(self._adjacency, AddRemove | Replace) or self._lengths:
+    def _scales(self, arrays: bool) -> Sequence[Scale]:
+        if isinstance(self._space.adjacency, AllDiffer | OneDiffers):
+            return [AnswerScale(self._space.adjacency, tuple(self._space.lengths or ()), arrays)]
+        if not isinstance(self._space.adjacency, AddRemove | Replace) or self._space.lengths:
             return []
-        found = domain_of(self._adjacency, self._datasets)
+        found = domain_of(self._space.adjacency, self._space.datasets)
         return [] if found is None else [SizeScale(found[0], record) for record in found[0].known[:RECORDS]]
 
     def _zones(self, scale: Scale, rich: int) -> list[tuple[float, float, float]]:
         """The first levels at which answers are `rich`: where that begins, a level within, and where it ends."""
         zones: list[tuple[float, float, float]] = []
         self._known.clear()
-        grid = scale.grid(mine(self._mechanism.function))
+        grid = scale.grid(mine(self._space.mechanism.function))
         for low, high in pairwise(grid):
             if zones and low <= zones[-1][2]:
                 continue
@@ -257,7 +252,7 @@ class Levels:
         """The different answers at a level; none where there are no such data, or no calls are left."""
         if level not in self._known:
             self._known[level] = frozenset()
-            if self.calls + RUNS <= self._most_calls:
+            if self.calls + RUNS <= self._space.calls:
                 with suppress(CannotHold, OverflowError, TypeError, ValueError):
                     self._known[level] = self._answers(scale.data(level), self._arguments)
         return self._known[level]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 from refutedp.inputs.hostile import odd_records
 from refutedp.model.adjacency import DEFAULT_RECORDS, AddRemove, Adjacency, AllDiffer, AnyTwo, OneDiffers, Replace
 from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
 
 LENGTHS = (1, 5, 10)
@@ -30,6 +31,23 @@ class Seen(NamedTuple):
 
     pair: Pair
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """What a source that calls the mechanism works on."""
+
+    mechanism: Mechanism
+    adjacency: Adjacency
+    datasets: Sequence[Any] = ()
+    """The user's, if any."""
+    lengths: Sequence[int] | None = None
+    """Those that the user wants."""
+    allowed: float = 1.0
+    """What the claim allows a pair to cost, in units of ε."""
+    seed: int = 0
+    calls: int = 10_000
+    """How often a source may call the mechanism."""
 
 
 class PairSource(Protocol):
