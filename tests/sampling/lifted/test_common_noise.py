@@ -12,7 +12,7 @@ from refutedp.model.outputs import Outputs
 from refutedp.model.records import Pair
 from refutedp.sampling.lifted import CommonNoise, Lift
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler, sample_paired
-from refutedp.sampling.lifted.noise.shared_noise import MOST_KEPT, RECENT, Key
+from refutedp.sampling.lifted.noise.shared_noise import MOST_KEPT, RECENT, Key, NoiseInCommon, Place
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 LAPLACE = DISTRIBUTIONS["laplace"]
@@ -28,24 +28,26 @@ def draw(noise, position, runs=None, seed=0):
 
 def test_pairs_see_the_same_noise_whatever_their_own_source_is_and_whoever_asks_first():
     shared = common()
-    one, other = shared.of(0, 0, 500), shared.of(0, 0, 500)
+    one, other = (NoiseInCommon(shared, Place(0, 0, 500)) for _ in range(2))
     some = np.arange(100, 400)
     ours = draw(one, 0, seed=1)
     assert np.array_equal(draw(other, 0, some, seed=2), ours[some])
-    assert np.array_equal(draw(common().of(0, 0, 500), 0, some, seed=3), ours[some])
+    assert np.array_equal(draw(NoiseInCommon(common(), Place(0, 0, 500)), 0, some, seed=3), ours[some])
 
 
 def test_places_draws_and_seeds_have_noise_of_their_own():
     shared = common()
-    columns = [draw(shared.of(*place, 500), position) for place in ((0, 0), (1, 0), (0, 500)) for position in (0, 1)]
-    columns += [draw(common(4).of(0, 0, 500), 0)]
+    places = [Place(chunk, start, 500) for chunk, start in ((0, 0), (1, 0), (0, 500))]
+    columns = [draw(NoiseInCommon(shared, place), position) for place in places for position in (0, 1)]
+    columns += [draw(NoiseInCommon(common(4), Place(0, 0, 500)), 0)]
     # Of independent columns, correlations of 500 numbers exceed 5 standard errors once in two million.
     assert np.max(np.abs(np.corrcoef(columns) - np.eye(len(columns)))) < 5 / np.sqrt(500)
 
 
 def test_what_few_runs_draw_is_their_own():
-    shared, few = common(), np.arange(100)
-    assert not np.array_equal(draw(shared.of(0, 0, 500), 0, few, seed=1), draw(shared.of(0, 0, 500), 0, few, seed=2))
+    shared, few = common(), np.arange(20)
+    one, other = (draw(NoiseInCommon(shared, Place(0, 0, 500)), 0, few, seed=seed) for seed in (1, 2))
+    assert not np.array_equal(one, other)
 
 
 def test_it_travels_without_what_it_keeps_and_is_the_same_there():
@@ -53,20 +55,20 @@ def test_it_travels_without_what_it_keeps_and_is_the_same_there():
 
     shared = common()
     key = Key(0, "laplace", (4,))
-    here = shared.column((0, 0, 5000), key)
+    here = shared.column(Place(0, 0, 5000), key)
     packed = pickle.dumps(shared)
     assert len(packed) < 2000
-    assert np.array_equal(pickle.loads(packed).column((0, 0, 5000), key), here)
+    assert np.array_equal(pickle.loads(packed).column(Place(0, 0, 5000), key), here)
 
 
 def test_it_keeps_no_more_than_it_may():
     shared = common()
     wide = MOST_KEPT // 1000 - 1
     first, second = (Key(position, "random", (wide,)) for position in (0, 1))
-    kept = shared.column((0, 0, 1000), first)
-    assert shared.column((0, 0, 1000), first) is kept
-    drawn = shared.column((0, 0, 1000), second)
-    again = shared.column((0, 0, 1000), second)
+    kept = shared.column(Place(0, 0, 1000), first)
+    assert shared.column(Place(0, 0, 1000), first) is kept
+    drawn = shared.column(Place(0, 0, 1000), second)
+    again = shared.column(Place(0, 0, 1000), second)
     assert again is not drawn
     assert np.array_equal(again, drawn)
 
@@ -122,6 +124,14 @@ def by_input(queries, rng):
     return rng.normal() if rng.random() < queries[0] / 4 else 0.0
 
 
+def rarely(queries, rng):
+    """Few runs draw more than once."""
+    total = 0.0
+    while rng.random() < 0.05:
+        total += rng.normal()
+    return total
+
+
 INPUTS = [[1.0, 1.0], [2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]
 ORDERS = [
     [(0, 1), (0, 2), (0, 3), (1, 0), (2, 3)],
@@ -143,31 +153,28 @@ def rows(outputs: Outputs):
 def test_samples_that_pairs_share_are_those_they_would_make_alone(mechanism, order):
     """Bit for bit: one process that remembers, and one for each pair that cannot."""
     described = describe(mechanism)
-    known = [Lift(described, data, {}) for data in INPUTS]
+    known = [Lift(described, data, {}, number=number) for number, data in enumerate(INPUTS)]
     shared = common()
     for number, (first, second) in enumerate(order):
         remembering = sample_paired((known[first], known[second]), 3000, np.random.default_rng(number), (shared, 0))
-        anew = (Lift(described, INPUTS[first], {}), Lift(described, INPUTS[second], {}))
+        anew = (Lift(described, INPUTS[first], {}, number=first), Lift(described, INPUTS[second], {}, number=second))
         alone = sample_paired(anew, 3000, np.random.default_rng(number), (common(), 0))
         assert [rows(side) for side in remembering] == [rows(side) for side in alone]
 
 
-def test_an_input_that_pairs_share_is_run_once_if_all_its_noise_is_in_common():
+@pytest.mark.parametrize("mechanism", [straight, sparse, seldom, discrete, by_input])
+def test_an_input_that_pairs_share_is_run_once(mechanism):
     shared = common()
-
-    def pair_of(mechanism, number):
-        first, second = (Lift(describe(mechanism), INPUTS[i], {}) for i in (0, 1))
-        third = Lift(describe(mechanism), INPUTS[2], {})
-        pairs = ((first, second), (first, third))
-        return [sample_paired(pair, 3000, np.random.default_rng(number), (shared, 0))[0] for pair in pairs]
-
-    once, again = pair_of(straight, 1)
+    first, *others = (Lift(describe(mechanism), data, {}, number=i) for i, data in enumerate(INPUTS[:3]))
+    once, again = (sample_paired((first, other), 3000, np.random.default_rng(1), (shared, 0))[0] for other in others)
     assert once is again
-    # Half of the runs or more make each of its draws, but geometric noise has no standard form to share.
-    once, again = pair_of(discrete, 2)
-    assert once is not again
-    once, again = pair_of(sparse, 3)
-    assert once is not again
+
+
+def test_inputs_have_noise_of_their_own_where_few_runs_draw():
+    shared, rng = common(), np.random.default_rng(0)
+    lifts = [Lift(describe(rarely), [0.0], {}, number=number) for number in (0, 1)]
+    first, second = sample_paired((lifts[0], lifts[1]), 3000, rng, (shared, 0))
+    assert rows(first) != rows(second)
 
 
 def test_samples_of_several_places_are_shared_too():
@@ -175,10 +182,9 @@ def test_samples_of_several_places_are_shared_too():
     first, *others = (Lift(describe(straight), data, {}) for data in INPUTS)
     for place in (0, 1):
         sample_paired((first, others[0]), 500, np.random.default_rng(1), (shared, place))
-    kept = [shared.recall((place, 0, 500), first) for place in (0, 1)]
+    kept = [shared.outputs(first, Place(place, 0, 500)) for place in (0, 1)]
     again = [sample_paired((first, others[1]), 500, np.random.default_rng(2), (shared, p))[0] for p in (0, 1)]
-    assert [sample.outputs for sample in kept] == again
-    assert all(sample.outputs is outputs for sample, outputs in zip(kept, again, strict=True))
+    assert all(one is other for one, other in zip(kept, again, strict=True))
 
 
 def test_few_samples_are_remembered():

@@ -103,7 +103,9 @@ class Lift:
     1000
     """
 
-    def __init__(self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], *, exact: bool = False) -> None:
+    def __init__(
+        self, mechanism: Mechanism, data: Any, arguments: Mapping[str, Any], *, exact: bool = False, number: int = 0
+    ) -> None:
         if mechanism.batched:
             raise CannotLift("it is batched already")
         if mechanism.seed is not None or mechanism.draws_from != "generator":
@@ -111,6 +113,8 @@ class Lift:
         keep_freed_memory()
         self._name, self._input = mechanism.name, data
         self._exact = exact
+        self.number = number
+        """Which of the inputs of a check it runs."""
         self._drawer = LiftedDrawer()
         self._stage = LiftedStage(self._drawer)
         copier = LiftedCopier(self._stage)

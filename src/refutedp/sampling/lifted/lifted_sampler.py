@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.execution import CannotLift
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.noise.importance_noise import AvoidingNoise, ImportanceNoise, NoiseRegion, Plan
-from refutedp.sampling.lifted.noise.shared_noise import CommonNoise, SharedNoise
+from refutedp.sampling.lifted.noise.shared_noise import CommonNoise, Place, SharedNoise
 from refutedp.sampling.sampler import PlainSampler, Runs, Sampler
 
 Lifts: TypeAlias = tuple[Lift, Lift]
@@ -58,14 +57,15 @@ class LiftedSampler(Sampler):
         self._strict = strict
         self._exact = exact
         self._lifts = lifts
+        self._numbers = (0, 1) if lifts is None else (lifts[0].number, lifts[1].number)
 
     @property
     def lifts(self) -> Lifts:
         """The lift on either input, kept for the life of the sampler, for it remembers which paths it has proven."""
         if self._lifts is None:
             first, second = (
-                Lift(self.mechanism, data, self.pair.arguments, exact=self._exact)
-                for data in (self.pair.d1, self.pair.d2)
+                Lift(self.mechanism, data, self.pair.arguments, exact=self._exact, number=number)
+                for data, number in zip((self.pair.d1, self.pair.d2), self._numbers, strict=True)
             )
             self._lifts = first, second
         return self._lifts
@@ -218,7 +218,7 @@ class KnownLifts:
         """The lift on this input, made when it is first asked for; raises CannotLift."""
         key = _content(data, arguments) or object()
         if key not in self._lifts:
-            self._lifts[key] = Lift(mechanism, data, arguments)
+            self._lifts[key] = Lift(mechanism, data, arguments, number=len(self._lifts))
         return self._lifts[key]
 
 
@@ -255,8 +255,8 @@ def sample_paired(
                 alone = SharedNoise(size)
                 made.append([lift.sample(size, rng, alone) for lift in lifts])
             else:
-                noise = common[0].of(common[1], start, size)
-                made.append([noise.outputs(lift, rng, partial(lift.sample, size, rng, noise)) for lift in lifts])
+                place = Place(common[1], start, size)
+                made.append([common[0].outputs(lift, place) for lift in lifts])
     return join([first for first, _ in made]), join([second for _, second in made])
 
 

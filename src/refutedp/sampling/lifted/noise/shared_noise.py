@@ -11,9 +11,8 @@ whether it was kept or is drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
@@ -29,8 +28,27 @@ RECENT = 2
 """Samples of so many lifts are remembered: most pairs have an input in common with the last one."""
 MOST_SHARED = 2**21
 """So many numbers of each."""
-WORTH_ALL = 0.5
+WORTH_ALL = 0.1
 """A draw that at least this part of the runs make is drawn for all of them."""
+
+
+class Place(NamedTuple):
+    """Which runs: a chunk of a sample, the first run of a part of it, and how many runs that has."""
+
+    chunk: int
+    start: int
+    runs: int
+
+
+class Samples(Protocol):
+    """What runs a mechanism on one input; hashed by identity."""
+
+    @property
+    def number(self) -> int:
+        """Which of the inputs of a check it has: noise that it shares with nobody is its own."""
+
+    def sample(self, n: int, rng: np.random.Generator, shared: SharedNoise | None = None) -> Outputs:
+        """`n` runs."""
 
 
 class Key(NamedTuple):
@@ -115,25 +133,14 @@ class SharedNoise:
         return whole if runs is None else take_runs(whole, runs)
 
 
-class Sample(NamedTuple):
-    """What a lift made of the noise of a place, and the draws that it made for that."""
-
-    outputs: Outputs
-    draws: frozenset[Key]
-
-    @property
-    def numbers(self) -> int:
-        """How many the outputs hold."""
-        return sum(group.rows * len(group.columns) for group in self.outputs.groups)
-
-
 class CommonNoise:
     """Standard noise by place, draw and distribution, drawn when it is first asked for; it travels without what it
     keeps.
 
     >>> common = CommonNoise(np.random.SeedSequence(0))
     >>> key = Key(0, "laplace", None)
-    >>> one, other = common.column((0, 0, 10), key), CommonNoise(np.random.SeedSequence(0)).column((0, 0, 10), key)
+    >>> place = Place(0, 0, 10)
+    >>> one, other = common.column(place, key), CommonNoise(np.random.SeedSequence(0)).column(place, key)
     >>> bool((one == other).all())
     True
     """
@@ -142,76 +149,57 @@ class CommonNoise:
         self._seeds = seeds
         self._kept: dict[tuple[tuple[int, ...], Key], Array] = {}
         self._numbers = 0
-        self._samples: dict[Hashable, dict[tuple[int, ...], Sample]] = {}
+        self._samples: dict[Samples, dict[Place, Outputs]] = {}
 
-    def of(self, chunk: int, start: int, n: int) -> NoiseInCommon:
-        """The noise of the `n` runs from run number `start` of a chunk on."""
-        return NoiseInCommon(n, self, (chunk, start, n))
+    def outputs(self, lift: Samples, place: Place) -> Outputs:
+        """What a lift makes of the noise of a place; made once for pairs that share an input and follow each other.
 
-    def column(self, place: tuple[int, ...], key: Key) -> Array:
+        Draws that few runs make come from a generator of this lift and place alone, so it does not matter who asks.
+        """
+        kept = self._samples.pop(lift, {})
+        self._samples[lift] = kept
+        if len(self._samples) > RECENT:
+            del self._samples[next(iter(self._samples))]
+        known = kept.get(place)
+        if known is None:
+            rng = np.random.default_rng(self._seeds_of(*place, lift.number))
+            known = lift.sample(place.runs, rng, NoiseInCommon(self, place))
+            if sum(map(_numbers, (known, *kept.values()))) <= MOST_SHARED:
+                kept[place] = known
+        return known
+
+    def column(self, place: Place, key: Key) -> Array:
         """One draw of all runs of a place; callers must not write to it."""
         found = self._kept.get((place, key))
         if found is None:
-            named = (*place, key.position, crc32(key.distribution.encode()), *(key.shape or ()))
-            seeds = np.random.SeedSequence(self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, *named))
-            found = _standard_noise(key, place[-1], Source(np.random.default_rng(seeds)))
+            seeds = self._seeds_of(*place, key.position, crc32(key.distribution.encode()), *(key.shape or ()))
+            found = _standard_noise(key, place.runs, Source(np.random.default_rng(seeds)))
             if self._numbers + found.size <= MOST_KEPT:
                 self._numbers += found.size
                 self._kept[place, key] = found
         return found
 
-    def recall(self, place: tuple[int, ...], lift: Hashable) -> Sample | None:
-        """What a lift made of the noise of a place, if that is remembered."""
-        return self._samples.get(lift, {}).get(place)
-
-    def remember(self, place: tuple[int, ...], lift: Hashable, sample: Sample) -> None:
-        """Keep a sample for the next pairs, with others of its lift as long as they are not large together."""
-        known = self._samples.pop(lift, {})
-        self._samples[lift] = known
-        if len(self._samples) > RECENT:
-            del self._samples[next(iter(self._samples))]
-        if sum(one.numbers for one in (sample, *known.values())) <= MOST_SHARED:
-            known[place] = sample
+    def _seeds_of(self, *names: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, *names))
 
     def __reduce__(self) -> tuple[type[CommonNoise], tuple[np.random.SeedSequence]]:
         return CommonNoise, (self._seeds,)
 
 
 class NoiseInCommon(SharedNoise):
-    """What one pair sees of common noise; draws that only few of its runs make are its own."""
+    """What one lift sees of the common noise of a place; draws that only few of its runs make are its own."""
 
-    def __init__(self, n: int, common: CommonNoise, place: tuple[int, ...]) -> None:
-        super().__init__(n)
+    def __init__(self, common: CommonNoise, place: Place) -> None:
+        super().__init__(place.runs)
         self._common = common
         self._place = place
-        self._asked: dict[Key, bool] = {}
-        self._promised: frozenset[Key] = frozenset()
-        self._own = False
-
-    def outputs(self, lift: Hashable, rng: np.random.Generator, sample: Callable[[], Outputs]) -> Outputs:
-        """What `sample` makes of a lift on this noise; made once for pairs that share an input and follow each other.
-
-        Only what depends on the input and the noise in common alone is shared, or else it would matter who came
-        first: samples that drew nothing from `rng` and no noise that a side before them had drawn in this pair.
-        """
-        known = None if self._own else self._common.recall(self._place, lift)
-        if known is not None:
-            # The other side shall find the draws that this one would have made.
-            self._promised |= known.draws
-        else:
-            self._asked = {}
-            before = rng.bit_generator.state
-            outputs = sample()
-            self._own = self._own or rng.bit_generator.state != before
-            known = Sample(outputs, frozenset(self._asked))
-            if self._own or not all(self._asked.values()):
-                return outputs
-        self._common.remember(self._place, lift, known)
-        return known.outputs
 
     def _standard(self, key: Key, runs: Array | None, source: Source) -> Array:
-        by_most = runs is None or len(runs) >= WORTH_ALL * self.n
-        self._asked.setdefault(key, by_most)
-        if key not in self.columns and (by_most or key in self._promised):
+        if key not in self.columns and (runs is None or len(runs) >= WORTH_ALL * self.n):
             self.columns[key] = (self._common.column(self._place, key), None)
         return super()._standard(key, runs, source)
+
+
+def _numbers(outputs: Outputs) -> int:
+    """How many numbers outputs hold."""
+    return sum(group.rows * len(group.columns) for group in outputs.groups)
