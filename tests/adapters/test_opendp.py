@@ -164,7 +164,6 @@ STABLE = {
     "count by": lambda: WORDS >> dp.t.then_count_by(),
     "count by categories": lambda: WORDS >> dp.t.then_count_by_categories(categories=["a", "b"]),
     "cast and clamp": lambda: WORDS >> dp.t.then_cast_default(TOA=int) >> dp.t.then_clamp((0, 1)) >> dp.t.then_sum(),
-    "resize": lambda: INTS >> dp.t.then_resize(size=4, constant=0),
     "tree": lambda: (
         (dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int))
         >> dp.t.then_b_ary_tree(leaf_count=4, branching_factor=2)
@@ -176,6 +175,14 @@ STABLE = {
 def test_stable_transformations(name):
     found = check_stability(STABLE[name]())
     assert found.holds and found.tried > 0 and str(found).startswith("No counterexample")
+
+
+def test_a_transformation_that_chooses_at_random_is_refused_once_it_shows():
+    resize = INTS >> dp.t.then_resize(size=4, constant=0)
+    try:
+        assert check_stability(resize).holds
+    except UsageError as refused:
+        assert "draws its results at random" in str(refused)
 
 
 @pytest.mark.parametrize(

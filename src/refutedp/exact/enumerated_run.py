@@ -18,7 +18,7 @@ from refutedp.exact.families import DrawFamily
 from refutedp.exact.linear_sums import plain
 from refutedp.exact.trail import CannotEnumerate, Trail
 from refutedp.sampling.lifted.trust.plain_calls import Recorded
-from refutedp.tracing.copier import Copier, ModuleProxy, Stage, is_library
+from refutedp.tracing.copier import ModuleProxy, OwnCodeCopier, Stage
 from refutedp.tracing.distributions import Distribution
 from refutedp.tracing.rng_proxy import Handler, Traced, normal_size
 
@@ -311,25 +311,9 @@ class EnumeratedStage(Stage):
         return _on_numbers(value, lambda x: x.cast(np.float64)) if name in ("float64", "double") else value
 
 
-class EnumeratedCopier(Copier):
-    """Copies the user's functions and those that they call; a library's are run as they are."""
-
-    def copy_function(self, function: types.FunctionType) -> types.FunctionType:
-        """The copy of a function of the user's own modules."""
-        return function if is_library(function.__module__ or "") else super().copy_function(function)
+class EnumeratedCopier(OwnCodeCopier):
+    """Copies the user's own code, on the globals of its modules."""
 
     def names(self, function: types.FunctionType) -> dict[str, Any]:
         """The module's globals."""
         return {**function.__globals__, "__builtins__": self.stage.builtins(function)}
-
-    def given(self, value: Any) -> Any:
-        """What stands for a default, or an argument of a partial."""
-        return self.replacement("", value, set())
-
-    bound = given
-
-    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
-        """A proxy, the copy of a function, or the value itself."""
-        if isinstance(value, types.FunctionType):
-            return self.copy_function(value)
-        return super().replacement(name, value, used)

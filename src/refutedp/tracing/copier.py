@@ -200,6 +200,26 @@ class Copier:
         return self.stage.name(value)
 
 
+class OwnCodeCopier(Copier):
+    """Copies the user's functions and those that they call; a library's are run as they are."""
+
+    def copy_function(self, function: FunctionType) -> FunctionType:
+        """The copy of a function of the user's own modules."""
+        return function if is_library(function.__module__ or "") else super().copy_function(function)
+
+    def given(self, value: Any) -> Any:
+        """What stands for a default, an attribute, or an argument of a partial."""
+        return self.replacement("", value, set())
+
+    bound = given
+
+    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
+        """A proxy, the copy of a function, or the value itself."""
+        if isinstance(value, FunctionType):
+            return self.copy_function(value)
+        return super().replacement(name, value, used)
+
+
 def is_library(module: str) -> bool:
     """Whether a module belongs to the standard library or to a well-known package.
 

@@ -12,7 +12,7 @@ from refutedp.model.outputs import Outputs
 from refutedp.model.records import Pair
 from refutedp.sampling.lifted import CommonNoise, Lift
 from refutedp.sampling.lifted.lifted_sampler import LiftedSampler, sample_paired
-from refutedp.sampling.lifted.noise.shared_noise import MOST_KEPT, RECENT, Key, NoiseInCommon, Place
+from refutedp.sampling.lifted.noise.shared_noise import MOST_KEPT, RECENT, Key, NoiseInCommon, NoisePlace
 from refutedp.tracing.distributions import DISTRIBUTIONS, Source
 
 LAPLACE = DISTRIBUTIONS["laplace"]
@@ -28,25 +28,25 @@ def draw(noise, position, runs=None, seed=0):
 
 def test_pairs_see_the_same_noise_whatever_their_own_source_is_and_whoever_asks_first():
     shared = common()
-    one, other = (NoiseInCommon(shared, Place(0, 0, 500)) for _ in range(2))
+    one, other = (NoiseInCommon(shared, NoisePlace(0, 0, 500)) for _ in range(2))
     some = np.arange(100, 400)
     ours = draw(one, 0, seed=1)
     assert np.array_equal(draw(other, 0, some, seed=2), ours[some])
-    assert np.array_equal(draw(NoiseInCommon(common(), Place(0, 0, 500)), 0, some, seed=3), ours[some])
+    assert np.array_equal(draw(NoiseInCommon(common(), NoisePlace(0, 0, 500)), 0, some, seed=3), ours[some])
 
 
 def test_places_draws_and_seeds_have_noise_of_their_own():
     shared = common()
-    places = [Place(chunk, start, 500) for chunk, start in ((0, 0), (1, 0), (0, 500))]
+    places = [NoisePlace(chunk, start, 500) for chunk, start in ((0, 0), (1, 0), (0, 500))]
     columns = [draw(NoiseInCommon(shared, place), position) for place in places for position in (0, 1)]
-    columns += [draw(NoiseInCommon(common(4), Place(0, 0, 500)), 0)]
+    columns += [draw(NoiseInCommon(common(4), NoisePlace(0, 0, 500)), 0)]
     # Of independent columns, correlations of 500 numbers exceed 5 standard errors once in two million.
     assert np.max(np.abs(np.corrcoef(columns) - np.eye(len(columns)))) < 5 / np.sqrt(500)
 
 
 def test_what_few_runs_draw_is_their_own():
     shared, few = common(), np.arange(20)
-    one, other = (draw(NoiseInCommon(shared, Place(0, 0, 500)), 0, few, seed=seed) for seed in (1, 2))
+    one, other = (draw(NoiseInCommon(shared, NoisePlace(0, 0, 500)), 0, few, seed=seed) for seed in (1, 2))
     assert not np.array_equal(one, other)
 
 
@@ -55,20 +55,20 @@ def test_it_travels_without_what_it_keeps_and_is_the_same_there():
 
     shared = common()
     key = Key(0, "laplace", (4,))
-    here = shared.column(Place(0, 0, 5000), key)
+    here = shared.column(NoisePlace(0, 0, 5000), key)
     packed = pickle.dumps(shared)
     assert len(packed) < 2000
-    assert np.array_equal(pickle.loads(packed).column(Place(0, 0, 5000), key), here)
+    assert np.array_equal(pickle.loads(packed).column(NoisePlace(0, 0, 5000), key), here)
 
 
 def test_it_keeps_no_more_than_it_may():
     shared = common()
     wide = MOST_KEPT // 1000 - 1
     first, second = (Key(position, "random", (wide,)) for position in (0, 1))
-    kept = shared.column(Place(0, 0, 1000), first)
-    assert shared.column(Place(0, 0, 1000), first) is kept
-    drawn = shared.column(Place(0, 0, 1000), second)
-    again = shared.column(Place(0, 0, 1000), second)
+    kept = shared.column(NoisePlace(0, 0, 1000), first)
+    assert shared.column(NoisePlace(0, 0, 1000), first) is kept
+    drawn = shared.column(NoisePlace(0, 0, 1000), second)
+    again = shared.column(NoisePlace(0, 0, 1000), second)
     assert again is not drawn
     assert np.array_equal(again, drawn)
 
@@ -182,7 +182,7 @@ def test_samples_of_several_places_are_shared_too():
     first, *others = (Lift(describe(straight), data, {}) for data in INPUTS)
     for place in (0, 1):
         sample_paired((first, others[0]), 500, np.random.default_rng(1), (shared, place))
-    kept = [shared.outputs(first, Place(place, 0, 500)) for place in (0, 1)]
+    kept = [shared.outputs(first, NoisePlace(place, 0, 500)) for place in (0, 1)]
     again = [sample_paired((first, others[1]), 500, np.random.default_rng(2), (shared, p))[0] for p in (0, 1)]
     assert all(one is other for one, other in zip(kept, again, strict=True))
 

@@ -20,7 +20,7 @@ from refutedp.inputs.arguments.paths import location
 from refutedp.inputs.arguments.watched import CannotFollow, Number, Truth, combine, compute, plain, watched
 from refutedp.inputs.arguments.watched_arrays import filled, largest, smallest
 from refutedp.model.mechanism import Mechanism
-from refutedp.tracing.copier import Copier, Stage, is_library
+from refutedp.tracing.copier import OwnCodeCopier, Stage
 from refutedp.tracing.distributions import Distribution, Noise
 from refutedp.tracing.watchdog import one_call
 from refutedp.tracing.without_noise import NoiseFree
@@ -154,7 +154,7 @@ class FollowedStage(Stage):
         return super().name(value)
 
 
-class FollowedCopier(Copier):
+class FollowedCopier(OwnCodeCopier):
     """Copies functions and what they refer to; one copier per search, so that helpers are copied once."""
 
     def __init__(self, stage: FollowedStage) -> None:
@@ -188,28 +188,12 @@ class FollowedCopier(Copier):
 
         return call
 
-    def copy_function(self, function: types.FunctionType) -> types.FunctionType:
-        """The copy of a function of the user's own modules; a library's is run as it is."""
-        return function if is_library(function.__module__ or "") else super().copy_function(function)
-
     def names(self, function: types.FunctionType) -> dict[str, Any]:
         """A copy of the module's globals, shared by its functions, in which each replaces the names it uses."""
         module = function.__globals__
         if id(module) not in self._globals:
             self._globals[id(module)] = {**module, "__builtins__": self.stage.builtins(function)}
         return self._globals[id(module)]
-
-    def given(self, value: Any) -> Any:
-        """What stands for a default, an attribute, or an argument of a partial."""
-        return self.replacement("", value, set())
-
-    bound = given
-
-    def replacement(self, name: str, value: Any, used: set[str]) -> Any:
-        """A proxy, the copy of a function, or the value itself."""
-        if isinstance(value, types.FunctionType):
-            return self.copy_function(value)
-        return super().replacement(name, value, used)
 
 
 class NoiseFreeRunner:

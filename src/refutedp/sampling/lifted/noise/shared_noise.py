@@ -32,7 +32,7 @@ WORTH_ALL = 0.1
 """A draw that at least this part of the runs make is drawn for all of them."""
 
 
-class Place(NamedTuple):
+class NoisePlace(NamedTuple):
     """Which runs: a chunk of a sample, the first run of a part of it, and how many runs that has."""
 
     chunk: int
@@ -139,7 +139,7 @@ class CommonNoise:
 
     >>> common = CommonNoise(np.random.SeedSequence(0))
     >>> key = Key(0, "laplace", None)
-    >>> place = Place(0, 0, 10)
+    >>> place = NoisePlace(0, 0, 10)
     >>> one, other = common.column(place, key), CommonNoise(np.random.SeedSequence(0)).column(place, key)
     >>> bool((one == other).all())
     True
@@ -149,9 +149,9 @@ class CommonNoise:
         self._seeds = seeds
         self._kept: dict[tuple[tuple[int, ...], Key], Array] = {}
         self._numbers = 0
-        self._samples: dict[Samples, dict[Place, Outputs]] = {}
+        self._samples: dict[Samples, dict[NoisePlace, Outputs]] = {}
 
-    def outputs(self, lift: Samples, place: Place) -> Outputs:
+    def outputs(self, lift: Samples, place: NoisePlace) -> Outputs:
         """What a lift makes of the noise of a place; made once for pairs that share an input and follow each other.
 
         Draws that few runs make come from a generator of this lift and place alone, so it does not matter who asks.
@@ -168,7 +168,7 @@ class CommonNoise:
                 kept[place] = known
         return known
 
-    def column(self, place: Place, key: Key) -> Array:
+    def column(self, place: NoisePlace, key: Key) -> Array:
         """One draw of all runs of a place; callers must not write to it."""
         found = self._kept.get((place, key))
         if found is None:
@@ -189,7 +189,7 @@ class CommonNoise:
 class NoiseInCommon(SharedNoise):
     """What one lift sees of the common noise of a place; draws that only few of its runs make are its own."""
 
-    def __init__(self, common: CommonNoise, place: Place) -> None:
+    def __init__(self, common: CommonNoise, place: NoisePlace) -> None:
         super().__init__(place.runs)
         self._common = common
         self._place = place
