@@ -26,6 +26,8 @@ from refutedp.sampling.lifted import LiftedSampler
 from refutedp.sampling.lifted.noise.importance_noise import Plan
 from refutedp.sampling.sampler import CannotSample, Sampler
 
+MOST_ALONE = 0.1
+"""No pilots where more of the runs take paths of their own: a discrete Gaussian by coins waited a minute for them."""
 _RUNS_PER_SCORE = 60.0
 _HOPE = 2
 """How far beyond the budget a conviction may be expected: pilots are rough, and plain runs would do no better."""
@@ -127,6 +129,8 @@ def _to_convict(
     score = plain.candidate.score
     if settings.goal == "bound" and score > 0 and _RUNS_PER_SCORE / score**2 <= settings.confirm_runs:
         return plain
+    if _costs_calls(sampler):
+        return plain
     sampler, moved, plan = _moved(sampler, plain.candidate, claim, settings, tick)
     piloted = pilots(sampler, moved, claim, settings, plan, tick)
     if piloted is None:
@@ -141,6 +145,11 @@ def _to_convict(
     kind = UnpairedImportanceSampled if found is other else ImportanceSampled
     strategy = kind(found, confirmation_of(plain.candidate))
     return Aimed(sampler, replace(moved, confirmation=strategy, tangent=found.line))
+
+
+def _costs_calls(sampler: LiftedSampler) -> bool:
+    """Whether many of the pilots' runs would be calls; such mechanisms mostly count coins, whose noise has no tails."""
+    return max(lift.alone for lift in sampler.lifts) > MOST_ALONE
 
 
 def _moved(
@@ -172,7 +181,7 @@ def _to_sharpen(
     """Importance-sampled, if that certifies a larger ratio of a rare event that seems to break the claim."""
     candidate = plain.candidate
     told = _scaled(candidate.search, settings.confirm_runs)
-    if not _leaves_much(told, claim, settings):
+    if not _leaves_much(told, claim, settings) or _costs_calls(sampler):
         return plain
     line = Tangent(math.exp(_plain_bound(told, settings)), 0.0)
     candidate = replace(candidate, tangent=line)

@@ -240,6 +240,17 @@ class Lift:
 
         Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
         """
+        # So many runs share their paths that whatever the others do, they cannot be the most.
+        alone, largest = self._pilot((1 - SCATTERED) * PILOT)
+        return _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
+
+    @cached_property
+    def alone(self) -> float:
+        """The part of the runs of that pilot that take paths of their own, each of which costs a call."""
+        return self._pilot(PILOT)[0] / PILOT
+
+    def _pilot(self, enough: float) -> tuple[int, int]:
+        """How many runs take paths of their own, and how many the largest path has, once `enough` share theirs."""
         self._check_state()
         alone = together = largest = 0
 
@@ -247,8 +258,7 @@ class Lift:
             nonlocal alone, together, largest
             largest = max(largest, run.n)
             alone, together = (alone + 1, together) if run.n == 1 else (alone, together + run.n)
-            # So many runs share their paths that whatever the others do, they cannot be the most.
-            return together >= (1 - SCATTERED) * PILOT
+            return together >= enough
 
         def few(_: Deferred) -> None:
             nonlocal alone
@@ -256,7 +266,7 @@ class Lift:
 
         with watching(self):
             self._explore(PILOT, Source(np.random.default_rng(0)), finish, few, at_most=1)
-        return _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
+        return alone, largest
 
     def _explore(
         self,
