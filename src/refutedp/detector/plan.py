@@ -148,7 +148,7 @@ def _to_convict(
 
 
 def _costs_calls(sampler: LiftedSampler) -> bool:
-    """Whether many of the pilots' runs would be calls; such mechanisms mostly count coins, whose noise has no tails."""
+    """Whether many of the pilots' runs would be calls: such mechanisms mostly count coins."""
     return max(lift.alone for lift in sampler.lifts) > MOST_ALONE
 
 

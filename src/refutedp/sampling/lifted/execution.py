@@ -11,6 +11,7 @@ maximum is then one long stretch an element. Sums within a vector depend on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,6 +21,8 @@ from refutedp.model.outputs import Array
 from refutedp.sampling.sampler import CannotSample
 from refutedp.tracing.copier import users_frame
 
+_KEPT_HEAP = 2**25 - 2**16
+"""Bytes; just below the largest block from which the C library learns."""
 MOST_VALUES = 64
 """A draw used as an index, a bound or a key splits the runs by value up to this many distinct values."""
 
@@ -54,6 +57,16 @@ class Refused(BaseException):
 
 class NotJoined(BaseException):
     """Raised where the two sides of a branch cannot be evaluated for all runs; caught where that was tried."""
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep up to 64 MB of freed memory for the next columns.
+
+    glibc gives a large block back to the system as soon as it is freed, until it has seen a larger one come and go.
+    The block is never written to, so it costs nothing; other C libraries take no notice.
+    """
+    np.empty(_KEPT_HEAP, dtype=np.uint8)
 
 
 def drawn_by_element(draw: Callable[[tuple[int, ...] | int], Any], n: int, shape: tuple[int, ...] | None) -> Array:

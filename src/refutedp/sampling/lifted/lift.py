@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, cached_property, partial
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from refutedp.sampling.lifted.execution import (
     Refused,
     Run,
     WrongLift,
+    keep_freed_memory,
 )
 from refutedp.sampling.lifted.noise.shared_noise import SharedNoise
 from refutedp.sampling.lifted.rewrite.lifted_copies import LiftedCopier, LiftedStage
@@ -58,31 +59,11 @@ CACHED = 2**19
 they are worked on. Where paths are many, each costs a call, and the more runs share it the better."""
 MOST_PROVEN = 200_000
 """So many proven paths are remembered; beyond, a path is proven anew each time it is taken."""
-_KEPT_HEAP = 2**25 - 2**16
-"""Bytes; just below the largest block from which the C library learns."""
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Let the C library keep up to 64 MB of freed memory for the next columns.
-
-    glibc gives a large block back to the system as soon as it is freed, until it has seen a larger one come and go.
-    The block is never written to, so it costs nothing; other C libraries take no notice.
-    """
-    np.empty(_KEPT_HEAP, dtype=np.uint8)
-
 
 See: TypeAlias = Callable[[Array | None, Any, int, Run | list[Recorded]], None]
 """Is told the numbers of runs that end together (None: all), their output, how many they are, and their draws.
 
 The output may hold columns; then the execution holds the draws."""
-
-
-class _Trial(NamedTuple):
-    """Whether most runs take paths of their own, and whether all take the same."""
-
-    scattered: bool
-    straight: bool
 
 
 class Lift:
@@ -181,7 +162,7 @@ class Lift:
                 collector.add_plain(output)
 
         with watching(self):
-            if n > 8 * PILOT and self._trial.scattered:
+            if n > 8 * PILOT and self.scattered:
                 for start in range(0, n, BATCH):
                     collector.add_many(self.plain.fresh(min(BATCH, n - start), source))
             else:
@@ -198,7 +179,7 @@ class Lift:
     @property
     def stretch(self) -> int:
         """How many runs are best lifted at a time, where no outputs are kept."""
-        return self._runs_of(CACHED) if self._trial.straight else self.chunk
+        return self._runs_of(CACHED) if self._trial[1] == PILOT else self.chunk
 
     def _runs_of(self, numbers: int) -> int:
         """How many runs draw so many numbers."""
@@ -207,7 +188,7 @@ class Lift:
     @property
     def scattered(self) -> bool:
         """Whether most runs take paths of their own, so that long samples are made one call at a time."""
-        return self._trial.scattered
+        return self._trial[0] > SCATTERED * PILOT
 
     def visit(self, rng: np.random.Generator, n: int, see: See, shared: SharedNoise | None = None) -> None:
         """Make `n` runs and tell `see` of each part that ends together; `shared` is as in `sample`."""
@@ -235,14 +216,9 @@ class Lift:
         self._explore(n, source, finish, few, shared=shared, refused=few)
 
     @cached_property
-    def _trial(self) -> _Trial:
-        """What a pilot whose seed is fixed tells of the paths.
-
-        Counts decide, not clocks, and not the caller's seed: the same calls must be made on every machine.
-        """
-        # So many runs share their paths that whatever the others do, they cannot be the most.
-        alone, largest = self._pilot((1 - SCATTERED) * PILOT)
-        return _Trial(scattered=alone > SCATTERED * PILOT, straight=largest == PILOT)
+    def _trial(self) -> tuple[int, int]:
+        """The pilot, until so many runs share their paths that whatever the others do, they cannot be the most."""
+        return self._pilot((1 - SCATTERED) * PILOT)
 
     @cached_property
     def alone(self) -> float:
@@ -250,7 +226,10 @@ class Lift:
         return self._pilot(PILOT)[0] / PILOT
 
     def _pilot(self, enough: float) -> tuple[int, int]:
-        """How many runs take paths of their own, and how many the largest path has, once `enough` share theirs."""
+        """How many of a pilot's runs take paths of their own, and the largest path, once `enough` share theirs.
+
+        Its seed is fixed, for the same calls must be made on every machine: counts decide, not clocks.
+        """
         self._check_state()
         alone = together = largest = 0
 
