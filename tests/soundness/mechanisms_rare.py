@@ -159,3 +159,24 @@ def draws_of_a_library(bits, rng):
 def response_of_a_global_generator(bits):
     # Flips too rarely for the hundred plain calls that enumerated paths are compared with.
     return int(bits[0] ^ bool(OWN.random() < 1 / 600))
+
+
+# Where a part of a draw begins, a step function has the value of the part before: no function may depend on it.
+
+
+@private(TENTH, pair=BITS)
+def square_of_a_rounded_number(bits, rng):
+    x = rng.laplace()
+    return bool(math.ceil((x - 13) * 20) ** 2 < 1) if bits[0] else bool(12.95 < x <= 13)
+
+
+@private(TENTH, pair=BITS)
+def reciprocal_of_a_rounded_number(bits, rng):
+    x = rng.laplace()
+    return bool(x > 10 and 1 / (2 * round((x - 13) * 20) - 1) > 0.7) if bits[0] else bool(13.025 < x <= 13.075)
+
+
+@private(TENTH, pair=BITS)
+def whole_number_rounded_to_tens(bits, rng):
+    number = 9 + int(rng.geometric(1 - 1e-6))
+    return round(number, -1) != number if bits[0] else bool(rng.random() < 1e-6)
