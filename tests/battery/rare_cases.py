@@ -155,9 +155,7 @@ def looped_geometric_bug(queries, epsilon, rng):
 
 
 def looped_geometric_twin(queries, epsilon, rng):
-    noise = looped_geometric(rng, epsilon, 40)
-    noisy = queries[0] + (noise if rng.random() < 0.5 else -noise)
-    return noisy > 1e6
+    return queries[0] + looped_geometric(rng, epsilon, math.inf) - looped_geometric(rng, epsilon, math.inf)
 
 
 _add("looped_geometric", looped_geometric_bug, looped_geometric_twin, "A geometric sampler stops after 40 steps.")

@@ -136,3 +136,36 @@ def test_arithmetic_settles_what_looks_suspicious_by_chance(scale, verdict):
     # One seed in twenty looks suspicious where the claim is spent in full, and more do where it is broken.
     suspicious = next(seed for seed in range(100) if checked(seed, paths=0).verdict is Verdict.INCONCLUSIVE)
     assert checked(suspicious).verdict is verdict
+
+
+def far_apart(data, rng):
+    return 1000 * data[0] + rng.laplace()
+
+
+def far_and_clamped(data, rng):
+    return max(0.0, 1000 * data[0] + rng.laplace())
+
+
+def far_apart_on_whole_numbers(data, rng):
+    p = 1 - math.exp(-1)
+    return 1000 * data[0] + int(rng.geometric(p)) - int(rng.geometric(p))
+
+
+@pytest.mark.parametrize("function", [far_apart, far_and_clamped, far_apart_on_whole_numbers])
+def test_what_is_too_small_for_a_float_is_not_taken_for_zero(function):
+    assert loss(function, [0], [1]) is None
+
+
+def shrunk(data, rng):
+    return (data[0] + rng.laplace()) * 1e-13
+
+
+def in_a_window(data, rng):
+    answer = data[0] + rng.laplace()
+    return answer if data[0] == 0 or not 0 < answer < 1e-13 else 0.0
+
+
+def test_windows_are_narrow_by_the_scale_of_the_noise():
+    found = loss(shrunk, [0], [1]).epsilon
+    assert found.low <= 1 <= found.high < 1 + 1e-9
+    assert loss(in_a_window, [0], [1]) is None

@@ -6,6 +6,8 @@ import random
 import numpy as np
 import pytest
 
+from refutedp.exact.chances import chance as chance_of
+from refutedp.exact.chances import events_of
 from refutedp.exact.path_list import Enumerator
 from refutedp.model.mechanism import describe
 
@@ -230,3 +232,31 @@ def test_a_bare_except_does_not_make_a_path_of_what_is_not_followed():
         return data[0] if coin < 0.9999 else 1 - data[0]
 
     assert paths_of(swallowing, [0]).missing == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "chance"),
+    [
+        (lambda data, rng: math.ceil(rng.laplace()) ** 2 < 1, (1 - math.exp(-1)) / 2),
+        (lambda data, rng: math.ceil(rng.laplace()) ** 2 < 5, 1 - math.exp(-2) / 2 - math.exp(-3) / 2),
+        (lambda data, rng: 1 / (2 * math.ceil(rng.laplace()) - 1) > 0.5, (1 - math.exp(-1)) / 2),
+        (lambda data, rng: 1 / (2 * math.ceil(rng.laplace()) - 1) < -0.5, (1 - math.exp(-1)) / 2),
+        (lambda data, rng: round(int(rng.integers(0, 100)), -1) == 20, 0.11),
+    ],
+)
+def test_step_functions_at_the_ends_of_what_is_left(function, chance):
+    assert chances(paths_of(function, [0]))[(True,)] == pytest.approx(chance, rel=1e-9)
+
+
+def test_outputs_whose_probabilities_are_not_integrated_have_bounds():
+    def whole_and_real(data, rng):
+        return [round(int(rng.integers(0, 4)) - rng.laplace(), 1)]
+
+    def long_tails(data, rng):
+        return bool(rng.random() + rng.standard_cauchy() <= 0)
+
+    for function in (whole_and_real, long_tails):
+        listed = paths_of(function, [0])
+        for event in events_of(listed, listed):
+            bounds = chance_of(event, listed)
+            assert 0 <= bounds.low <= bounds.high <= 1

@@ -7,11 +7,13 @@ two differences of draws that were taken to be independent, or by u = 1 of a gen
 from __future__ import annotations
 
 import math
+import secrets
 
 import numpy as np
+from scipy import stats
 
 from refutedp import PureDP
-from tests.soundness.registry import cases_of
+from tests.soundness.registry import BITS, cases_of
 
 private = cases_of("rare")
 TENTH = PureDP(0.1)
@@ -117,3 +119,64 @@ def copy_one_further(queries, rng):
     # y + 1 - y is 1 but for the last digits of y, which tell where the noise was added.
     noisy = queries[0] + rng.laplace()
     return [noisy, noisy + 1]
+
+
+OWN = np.random.default_rng(0)
+
+
+class KeepsAGenerator:
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def draw(self):
+        return self.rng.random()
+
+
+KEEPER = KeepsAGenerator()
+
+
+@private(TENTH, pair=BITS)
+def draws_of_a_global_generator(bits, rng):
+    return bool(rng.random() < 1e-6) if bits[0] else bool(OWN.random() < 1e-6)
+
+
+@private(TENTH, pair=BITS)
+def draws_of_an_object(bits, rng):
+    return bool(rng.random() < 1e-6) if bits[0] else bool(KEEPER.draw() < 1e-6)
+
+
+@private(TENTH, pair=BITS)
+def draws_of_the_operating_system(bits, rng):
+    return bool(rng.random() < 1e-6) if bits[0] else secrets.randbelow(10**6) == 0
+
+
+@private(TENTH, pair=BITS)
+def draws_of_a_library(bits, rng):
+    return bool(rng.random() < 1e-6) if bits[0] else bool(stats.bernoulli.rvs(1e-6))
+
+
+@private(PureDP(6.4), pair=BITS)
+def response_of_a_global_generator(bits):
+    # Flips too rarely for the hundred plain calls that enumerated paths are compared with.
+    return int(bits[0] ^ bool(OWN.random() < 1 / 600))
+
+
+# Where a part of a draw begins, a step function has the value of the part before: no function may depend on it.
+
+
+@private(TENTH, pair=BITS)
+def square_of_a_rounded_number(bits, rng):
+    x = rng.laplace()
+    return bool(math.ceil((x - 13) * 20) ** 2 < 1) if bits[0] else bool(12.95 < x <= 13)
+
+
+@private(TENTH, pair=BITS)
+def reciprocal_of_a_rounded_number(bits, rng):
+    x = rng.laplace()
+    return bool(x > 10 and 1 / (2 * round((x - 13) * 20) - 1) > 0.7) if bits[0] else bool(13.025 < x <= 13.075)
+
+
+@private(TENTH, pair=BITS)
+def whole_number_rounded_to_tens(bits, rng):
+    number = 9 + int(rng.geometric(1 - 1e-6))
+    return round(number, -1) != number if bits[0] else bool(rng.random() < 1e-6)

@@ -147,9 +147,15 @@ class DrawnNumber(Traced):
         number = plain(other)
         if number is None:
             return NotImplemented
-        if not self > 0 and self == 0:
+        sign = 1.0 if self > 0 else -1.0
+        if sign < 0 and self == 0:
             raise ZeroDivisionError("division by zero")
-        return self.then(lambda t: number / t, number < 0, _joined(self, other, whole=False))
+        kind = _joined(self, other, whole=False)
+        if number == 0:
+            return kind(0)
+        # At an end that is left out the divisor may be beyond zero, where the quotient would be on its other side.
+        beyond = sign * math.copysign(math.inf, number)
+        return self.then(lambda t: number / t if sign * t > 0 else beyond, number < 0, kind)
 
     def __floordiv__(self, other: Any) -> Any:
         number = plain(other)
@@ -171,8 +177,13 @@ class DrawnNumber(Traced):
         number = plain(power)
         if not isinstance(number, int) or number < 1:
             return self._give_up("a power of a draw")
-        upwards = True if number % 2 else bool(self >= 0)
-        return self.then(lambda t: t**number, upwards, _joined(self, power))
+        kind = _joined(self, power)
+        if number % 2:
+            return self.then(lambda t: t**number, True, kind)
+        # At an end that is left out the number may be beyond zero, where an even power would grow again.
+        if self >= 0:
+            return self.then(lambda t: max(t, 0.0) ** number, True, kind)
+        return self.then(lambda t: min(t, 0.0) ** number, False, kind)
 
     def __and__(self, other: Any) -> Any:
         number = plain(other)
@@ -237,12 +248,12 @@ class DrawnNumber(Traced):
             raise ValueError("math domain error")
         return self.then(math.sqrt, True, float)
 
-    def rounded(self, function: Callable[[float], Any], kind: Kind) -> Any:
-        """A step function: round, floor, ceil or trunc."""
-        return self.cast(kind) if self.whole else self.then(function, True, kind)
+    def rounded(self, function: Callable[[float], Any], kind: Kind, digits: int = 0) -> Any:
+        """A step function: round, floor, ceil or trunc; whole numbers stay unless tens are asked for."""
+        return self.cast(kind) if self.whole and digits >= 0 else self.then(function, True, kind)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return self.rounded(lambda t: round(t, digits), int if digits is None else self.kind)
+        return self.rounded(lambda t: round(t, digits), int if digits is None else self.kind, digits or 0)
 
     def __floor__(self) -> Any:
         return self.rounded(math.floor, int)
@@ -259,7 +270,7 @@ class DrawnNumber(Traced):
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """As `np.round`."""
-        return self.rounded(lambda t: float(np.round(t, decimals)), np.float64)
+        return self.rounded(lambda t: float(np.round(t, decimals)), np.float64, decimals)
 
     def clip(self, *ends: Any, **named: Any) -> Any:
         """As `np.clip`."""

@@ -22,6 +22,8 @@ SURE = 1e-11
 """Relative error of a density, beyond that of the probability of the path's other draws."""
 SAME = 1e-12
 """Scales and outputs that differ by such a part of them are the same."""
+SMALL = 1e-300
+"""A density below it is known to be no larger: floats end soon."""
 
 
 class LossOfPair(NamedTuple):
@@ -63,8 +65,9 @@ def pair_loss(first: PathList, second: PathList, epsilon: float) -> LossOfPair |
     if not ratios or (delta is None and any(_near(key, keys) for key in keys)):
         return None
     highest = max(one.high for one in ratios)
-    if math.isinf(highest) and not any(math.isinf(one.low) for one in ratios):
-        return None  # Draws beyond reach decide.
+    underflows = any(path.trail.underflows for paths in (first, second) for path in paths.paths)
+    if math.isinf(highest) and (underflows or not any(math.isinf(one.low) for one in ratios)):
+        return None  # Draws beyond reach decide, or what is no zero but too small for a float.
     return LossOfPair(Enclosure(max(one.low for one in ratios), max(one.high for one in ratios)), delta)
 
 
@@ -82,12 +85,15 @@ def _ratio(one: Enclosure, other: Enclosure) -> Enclosure:
     """Between which numbers |log(P1 / P2)| lies."""
     if one.high == 0 and other.high == 0:
         return Enclosure(0.0, 0.0)
-    low = max(_log(one.low) - _log(other.high), _log(other.low) - _log(one.high), 0.0)
-    return Enclosure(low, max(_log(one.high) - _log(other.low), _log(other.high) - _log(one.low)))
+    low = max(_log_of_ratio(one.low, other.high), _log_of_ratio(other.low, one.high), 0.0)
+    return Enclosure(low, max(_log_of_ratio(one.high, other.low), _log_of_ratio(other.high, one.low)))
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
+def _log_of_ratio(over: float, under: float) -> float:
+    """-inf where nothing is over, and inf where only nothing is under."""
+    if over == 0:
+        return -math.inf
+    return math.log(over) - math.log(under) if under > 0 else math.inf
 
 
 def _fixed(paths: PathList) -> dict[Any, Enclosure]:
@@ -130,18 +136,26 @@ def _at(point: float, drawn: Sequence[OutputPath], fixed: dict[Any, Enclosure]) 
     """The probability of a whole number as the output."""
     total = Enclosure(0.0, 0.0)
     for path in drawn:
-        total = total + path.within(path.leaves[0], point, point + 1)
+        mass = path.within(path.leaves[0], point, point + 1)
+        total = total + (Enclosure(0.0, SMALL) if mass.high == 0 and _may_be(path, point) else mass)
     for key, mass in fixed.items():
         if _is_number(key) and key[2][0] == point:
             total = total + mass
     return total
 
 
-class _Pieces:
-    """Where densities of the number that is drawn begin, end and have kinks."""
+def _may_be(path: OutputPath, point: float) -> bool:
+    """Whether the number that is drawn on a path may be a point, however unlikely."""
+    ((atom, times),) = path.leaves[0].linear.terms
+    x = (point - path.leaves[0].linear.plus) / times
+    return any(one.low <= x <= one.high for one in path.trail.draws[atom.draw].left)
 
-    def __init__(self, ends: list[float], whole: bool) -> None:
-        self.ends, self.whole = ends, whole
+
+class _Pieces:
+    """Where densities of the number that is drawn, of one scale, begin, end and have kinks."""
+
+    def __init__(self, ends: list[float], whole: bool, scale: float) -> None:
+        self.ends, self.whole, self.scale = ends, whole, scale
 
     @classmethod
     def of(cls, *sides: list[OutputPath]) -> _Pieces | None:
@@ -163,7 +177,7 @@ class _Pieces:
         one_kind = len(kinds) == 1
         if not one_kind or (next(iter(kinds))[0] == "geometric") != whole or (whole and next(iter(kinds))[2] != 1):
             return None
-        return cls(sorted(ends), whole)
+        return cls(sorted(ends), whole, next(iter(kinds))[2])
 
     def points(self, more: Sequence[float] = ()) -> list[float]:
         """Whole numbers at, beside and beyond all ends."""
@@ -176,9 +190,9 @@ class _Pieces:
             masses = [[_at(point, side, {}) for point in self.points()] for side in sides]
             return [_ratio(*both) for both in zip(*masses, strict=True)]
         found = []
-        far = [self.ends[0] - 1, *self.ends, self.ends[-1] + 1]
+        far = [self.ends[0] - self.scale, *self.ends, self.ends[-1] + self.scale]
         for low, high in pairwise(far):
-            if high - low > SAME * max(1.0, abs(low)):
+            if high - low > SAME * max(self.scale, abs(low)):
                 inside = (low + high) / 2
                 for end in (low, high):
                     found.append(_ratio(*(_density(side, end, inside) for side in sides)))
@@ -202,9 +216,10 @@ def _density(side: Sequence[OutputPath], end: float, inside: float) -> Enclosure
         # Beyond zero a piece of exponential noise goes on as it is inside.
         value = math.exp(-abs(x)) if within * x >= 0 else math.exp(abs(x))
         value *= (0.5 if draw.family.name == "laplace" else 1.0) / abs(times)
+        least, most = (value, value) if value >= SMALL else (0.0, SMALL)
         others = Enclosure(1.0, 1.0)
         for number_of, other in enumerate(path.trail.draws):
             if number_of != atom.draw:
                 others = others * other.mass
-        low, high = low + value * others.low * (1 - SURE), high + value * others.high * (1 + SURE)
+        low, high = low + least * others.low * (1 - SURE), high + most * others.high * (1 + SURE)
     return Enclosure(low, high)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from refutedp.model.outputs import NUMERIC, Path, Shape
 from refutedp.model.settings import kept_globals
 from refutedp.sampling.encode import Raised, shape_of
 from refutedp.sampling.lifted.trust.plain_calls import Recorded
+from refutedp.sampling.lifted.trust.refused_code import WatchOfChance, generators_state
 from refutedp.sampling.lifted.trust.witness import Witness, retold
 from refutedp.tracing.watchdog import DidNotReturn, now_on, one_call
 
@@ -151,6 +152,7 @@ class Enumerator:
         self._copier = EnumeratedCopier(stage)
         self._copy = replace(mechanism, function=self._copier.copy(mechanism.function))
         self._mechanism = mechanism
+        self._watch = WatchOfChance(frozenset(one.__code__ for one in self._copier.originals))
         self._beyond = ""
         self.calls = 0
         """How often the mechanism was called."""
@@ -172,6 +174,7 @@ class Enumerator:
         known: list[OutputPath] = []
         missing, why, order, taken = 0.0, "", 0, 0
         with _unshown_warnings(), kept_globals():
+            generators = generators_state()
             while waiting:
                 if len(known) >= most or taken >= steps or integrals <= 0:
                     why = f"there are more than {len(known)} paths"
@@ -180,6 +183,9 @@ class Enumerator:
                 trail = Trail(prefix)
                 path = self._path(trail, data, arguments)
                 taken += trail.steps
+                if self._watch.complaint is not None:
+                    # Nothing is known of such draws, and so of no path: they may decide which there are.
+                    return PathList((), 1.0, self._watch.complaint, taken)
                 for left, weight, bound in trail.pending:
                     order += 1
                     heapq.heappush(waiting, (-weight, order, left, bound))
@@ -191,6 +197,8 @@ class Enumerator:
                 missing, why = missing + lost, path
                 if missing >= 1 or (not known and lost > 0.5):
                     break
+            if generators_state() != generators:
+                return PathList((), 1.0, "a library draws from a global generator", taken)
             missing += sum(bound for *_, bound in waiting) * (1 + 1e-9)
         return PathList(tuple(known), min(missing, 1.0), why, taken)
 
@@ -236,7 +244,8 @@ class Enumerator:
         """The output of the copy."""
         try:
             with self._within_bounds(), one_call():
-                return self._copy.call(copy.deepcopy(data), copy.deepcopy(dict(arguments)), rng=self._rng)
+                given = copy.deepcopy(data), copy.deepcopy(dict(arguments))
+                return self._watch.call(partial(self._copy.call, *given, rng=self._rng))
         except Exception as error:
             return Raised(type(error).__name__)
 

@@ -29,6 +29,8 @@ ROUGH = 3
 """Nodes where it is only asked which values are likelier."""
 WIDTH = 2.0
 """Panels are at most so wide, in scales of the draw: there 14 nodes are right to the last digits."""
+MOST_PANELS = 5_000
+"""No draw has more: those of the Cauchy distribution, whose tails end nowhere, would not fit into memory."""
 SLACK = 1e-12
 """A sum that is compared may be rounded by so much, which is less than what `ACCURACY` allows for."""
 ACCURACY = 1e-11
@@ -73,9 +75,11 @@ class Forest:
         self.trees: list[tuple[int, set[int] | None]] = []
         several = False
         self._functions = any(
-            one.sum.slack > SLACK or any(atom.function is not None for atom, _ in one.sum.terms) for one in relations
+            one.sum.slack > SLACK
+            or any(atom.function is not None or draws[atom.draw].family.whole for atom, _ in one.sum.terms)
+            for one in relations
         )
-        """Whether functions of draws are compared, or sums that rounding moves: these are not integrated."""
+        """Whether functions of draws, whole numbers or sums that rounding moves are compared: none is integrated."""
         for one in relations:
             numbers = [atom.draw for atom, _ in one.sum.terms]
             for number in numbers:
@@ -126,7 +130,10 @@ class Forest:
         """The probability that all draws of a tree are in what is left of them, and all its relations hold."""
         if self._functions:
             return Enclosure(0.0, 1.0)
-        rough, better = (self._integral(root, nodes) for nodes in NODES)
+        try:
+            rough, better = (self._integral(root, nodes) for nodes in NODES)
+        except CannotEnumerate:
+            return Enclosure(0.0, 1.0)
         cut_off = math.fsum(_tails_of(self._draws[number]) for number in self.edges)
         slack = 4 * abs(better - rough) + ACCURACY * better
         return Enclosure(max(better - slack, 0.0), min(better + slack + cut_off, 1.0))
@@ -197,7 +204,10 @@ class Forest:
     def _panels(self, number: int, parent: int | None) -> Floats:
         """Short pieces of what is left of a draw, on each of which all is smooth."""
         panels = []
-        for start, end in self._pieces(number, parent, self._draws[number]):
+        pieces = self._pieces(number, parent, self._draws[number])
+        if sum(end - start for start, end in pieces) > MOST_PANELS * WIDTH:
+            raise CannotEnumerate("a draw that is compared has tails that are too long")
+        for start, end in pieces:
             cuts = np.linspace(start, end, max(1, math.ceil((end - start) / WIDTH)) + 1)
             panels += list(pairwise(cuts.tolist()))
         return np.array(panels or [(0.0, 0.0)])

@@ -143,6 +143,8 @@ class Trail:
     """Draws that stand for the difference of two others."""
     differences: dict[int, Atom] = field(default_factory=dict)
     """These draws as part of a sum."""
+    underflows: bool = False
+    """Whether a side was left out whose probability is no zero, but too small for a float."""
 
     def tick(self) -> None:
         """Count a draw or a decision."""
@@ -229,7 +231,8 @@ class Trail:
             raise CannotEnumerate("rounding decides a comparison of a whole number")
         weights = below.mass.high, beyond.mass.high
         if not all(weights):
-            # On real numbers a single value has no probability.
+            # On real numbers a single value has no probability; but what is far out has one, too small for a float.
+            self.underflows |= _far_out(beyond if weights[0] > 0 else below)
             return weights[0] > 0
         first = self._decide(weights) == 0
         self.draws[atom.draw] = below if first else beyond
@@ -279,6 +282,7 @@ class Trail:
     def one_of(self, choices: list[RemainingDraw], number: int) -> int:
         """Which of several parts of a draw it lies in."""
         possible = [k for k, part in enumerate(choices) if part.left and part.mass.high > 0]
+        self.underflows |= any(_far_out(part) for k, part in enumerate(choices) if k not in possible)
         if not possible:
             raise CannotEnumerate("no value of a draw is left")
         chosen = possible[0]
@@ -332,6 +336,10 @@ class Trail:
         self.bound *= share(chosen)
         self.taken.append(chosen)
         return chosen
+
+
+def _far_out(part: RemainingDraw) -> bool:
+    return any(math.isinf(one.low) or math.isinf(one.high) for one in part.left)
 
 
 def _below(linear: Linear, end: float, strict: bool, x: float) -> bool:

@@ -38,7 +38,9 @@ LIBRARIES = frozenset(
 )
 """Packages whose functions are not copied, besides the standard library."""
 _ROOT = Path(__file__).parent.parent
-_OURS = tuple(f"{_ROOT / part}{os.sep}" for part in ("tracing", "inputs/arguments", "sampling/lifted", "explain"))
+_OURS = tuple(
+    f"{_ROOT / part}{os.sep}" for part in ("tracing", "inputs/arguments", "sampling/lifted", "exact", "explain")
+)
 _NUMPY = str(Path(np.__file__).parent) + os.sep
 
 

@@ -164,12 +164,19 @@ class Watch:
             _IDENTITY
         )
 
-    def _fault(self, code: types.CodeType, names: dict[str, Any]) -> str | None:
+    def _named_chance(self, code: types.CodeType) -> str | None:
+        """What the code names that draws by itself."""
         for name in code.co_names:
             # The copies see a stand-in of default_rng; code that was not copied gets the real one.
             allowed = (name == "default_rng" and code in self._copied) or code.co_name == "check_random_state"
             if name in _FORBIDDEN_NAMES and not allowed:
                 return f"{_FORBIDDEN_NAMES[name]} ('{name}' in {code.co_name})"
+        return None
+
+    def _fault(self, code: types.CodeType, names: dict[str, Any]) -> str | None:
+        chance = self._named_chance(code)
+        if chance is not None:
+            return chance
         before: list[dis.Instruction] = []
         line = code.co_firstlineno
         for instruction in instructions(code):
@@ -182,6 +189,16 @@ class Watch:
                 return f"it keeps state in the global '{instruction.argval}' ({_place(code, line)})"
             before = [*before[-1:], instruction]
         return None
+
+
+class WatchOfChance(Watch):
+    """Complains only of what draws by itself: of such draws no copy with other generators hears."""
+
+    def _inspected(self, frame: types.FrameType) -> str | None:
+        code = frame.f_code
+        fault = None if is_internal(code) else self._named_chance(code) or _own_generator(frame)
+        self._faults[code] = fault
+        return fault
 
 
 def _place(code: types.CodeType, line: int) -> str:
