@@ -215,7 +215,8 @@ def _less_epsilon(result: Result, blamed: Blame, mechanism: Mechanism) -> Iterat
         return
     bound = result.counterexample.epsilon_lower_bound / epsilon
     known = [] if not blamed.spent or blamed.spent <= epsilon else [_nice(blamed.spent / epsilon)]
-    for factor in dict.fromkeys(known or (2.0, _nice(1.2 * max(bound, 2.0)))):
+    guess = _nice(1.2 * max(bound, 2.0))
+    for factor in dict.fromkeys(known or (2.0, guess, 2 * guess)):
         told = given[name] / factor
         words = f"called with {name}={told:.4g}, and claimed for {epsilon:g}"
         yield Edit("epsilon", None, factor, words, None, None, {name: told})
