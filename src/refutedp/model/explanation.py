@@ -35,10 +35,10 @@ class Place:
 class LedgerRow:
     """The noise drawn at one line, and what it hides.
 
-    `scale` is that of the distribution, None where no one number says it. `times` is how many numbers were drawn on
-    d1. On the same draws, the value that the noise is added to `moves` by so much between d1 and d2 (the sum over all
-    numbers drawn), which costs `cost` in units of ε; None where that is not known, and `unbounded` where no ε is
-    enough. `hides` is that value in words, "" where nothing is known of it.
+    `scale` is that of the distribution, None where no one number says it. `times` is how many numbers were drawn
+    on d1. On the same draws, the value that the noise is added to `moves` by so much between d1 and d2 (the sum
+    over all numbers drawn), which costs `cost` in units of the claim (ε, ρ or μ); None where that is not known,
+    and `unbounded` where no number is enough. `hides` is that value in words, "" where nothing is known of it.
     """
 
     place: Place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from refutedp.detector.result import Result
+from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 
 MOST_ROWS, MOST_TOLD = 4, 1
@@ -55,13 +56,13 @@ def ledger_lines(result: Result) -> list[str]:
     if told.spent and told.claimed is not None and len(told.ledger) > 1:
         together = f" (ε {told.spent:.3g} in all; {told.claimed:.3g} is claimed)"
     lines = [f"What each line draws, and how far what it hides moves from d1 to d2{together}:"]
-    lines += [f"  {row_line(row)}" for row in told.ledger[:MOST_ROWS]]
+    lines += [f"  {row_line(row, result.claim)}" for row in told.ledger[:MOST_ROWS]]
     if len(told.ledger) > MOST_ROWS:
         lines.append(f"  and {len(told.ledger) - MOST_ROWS} lines more")
     return lines
 
 
-def row_line(row: LedgerRow) -> str:
+def row_line(row: LedgerRow, claim: Claim) -> str:
     """A row of the ledger in one line."""
     times = "" if row.times == 1 else f", {row.times:,} numbers"
     scale = "" if row.scale is None else f" of scale {row.scale:.4g}"
@@ -70,8 +71,8 @@ def row_line(row: LedgerRow) -> str:
         what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
         line += f"; {what} moves by {row.moves:.4g}"
     if row.unbounded:
-        return f"{line}, which no ε allows"
-    return f"{line}, which costs ε {row.cost:.3g}" if row.cost else line
+        return f"{line}, which no {claim.letter} allows"
+    return f"{line}, which costs {claim.letter} {row.cost:.3g}" if row.cost else line
 
 
 def _short(text: str) -> str:
