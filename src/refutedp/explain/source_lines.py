@@ -227,6 +227,9 @@ def released_at(code: CodeType, line: int, steps: list[object], taken: set[int])
             key = steps.pop(0)
             pairs = zip(node.keys, node.values, strict=True)
             inner = next((value for name, value in pairs if name is not None and _constant(name) == key), None)
+        elif isinstance(node, ast.Call) and steps and isinstance(steps[0], str):
+            inner = next((one.value for one in node.keywords if one.arg == steps[0]), None)
+            steps.pop(0)
         elif isinstance(node, ast.List | ast.Tuple) and steps and isinstance(steps[0], int):
             place = steps.pop(0)
             assert isinstance(place, int)
