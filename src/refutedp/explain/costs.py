@@ -45,7 +45,16 @@ def in_words(cost: float, claim: Claim) -> str:
     >>> in_words(0.25, ZCDP(0.5))
     'ρ 0.25'
     """
-    return f"{claim.letter} {cost:.3g}"
+    return f"{claim.letter} {amount(cost)}"
+
+
+def amount(value: float, digits: int = 3) -> str:
+    """A number of so many digits, in thousands where it is large.
+
+    >>> amount(2.718), amount(2589.4, 4), amount(1714.0)
+    ('2.72', '2,589', '1,710')
+    """
+    return f"{value:.{digits}g}" if abs(value) < 1000 or abs(value) >= 1e9 else f"{float(f'{value:.{digits}g}'):,.0f}"
 
 
 def needed_factor(distribution: str, ratio: float, claim: Claim) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
+from refutedp.explain.costs import amount
 from refutedp.explain.observed import CallSite, Following, WatchedDraw
 from refutedp.explain.source_lines import DRAWING, node_at, tree_of
 from refutedp.model.explanation import Change, Place
@@ -145,7 +146,7 @@ def times_words(factor: float) -> str:
     >>> times_words(2), times_words(0.5), times_words(12)
     ('twice', 'half', '12 times')
     """
-    return {2.0: "twice", 0.5: "half"}.get(float(factor)) or f"{factor:g} times"
+    return {2.0: "twice", 0.5: "half"}.get(float(factor)) or f"{amount(factor)} times"
 
 
 def scaled(draws: Sequence[WatchedDraw], place: Place, factor: float) -> Edit | None:

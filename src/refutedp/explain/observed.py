@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from refutedp.explain.costs import family
 from refutedp.explain.followed_math import FollowingMath
 from refutedp.explain.noisy_sums import Book, NoisySum, drawn, plain
 from refutedp.model.mechanism import Mechanism, fresh_copies
@@ -159,7 +160,14 @@ class _Recorder(Handler):
             middle = np.asarray(exact[0] if located else 0.0)
             value = middle + self._stretch * (value - middle)
             value = value if np.ndim(value) else float(value)
+        if self._stretch != 1 and family(distribution.name) == "uniform":
+            value = self._end(exact, value)
         return drawn(self._book, key, value, exact[0] if located else 0.0)
+
+    def _end(self, bounds: Params, value: Any) -> Any:
+        """A uniform draw at one of its ends, so that each coin that is tossed with it falls either way."""
+        low, high = map(float, bounds) if len(bounds) == 2 else (0.0, 1.0)
+        return value * 0 + low + (high - low) * (1e-9 if self._number % 2 else 1 - 1e-9)
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """As `Generator.choice`."""

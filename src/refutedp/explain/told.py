@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from refutedp.detector.result import Result, Verdict
 from refutedp.explain.blame import Blame, Suspect, blame
-from refutedp.explain.costs import claimed_amount, claimed_epsilon, in_words, needed_factor
+from refutedp.explain.costs import amount, claimed_amount, claimed_epsilon, in_words, needed_factor
 from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, stretched, unseeded, with_noise
 from refutedp.explain.hints import hints_of
 from refutedp.explain.interventions import Trials
@@ -259,7 +259,7 @@ def row_words(row: LedgerRow, claim: Claim) -> str:
     what = f"`{row.hides}`" if row.hides and len(row.hides) <= 40 else "what it hides"
     parts = []
     if row.moves is not None:
-        parts.append(f"{what} moves by {row.moves:.4g}")
+        parts.append(f"{what} moves by {amount(row.moves, 4)}")
         if row.scale is not None:
             parts.append(f"where the scale is {row.scale:.4g}")
     elif row.cost:

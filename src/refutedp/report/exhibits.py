@@ -9,7 +9,8 @@ from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Place
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
-from refutedp.report.text import aligned, record_texts
+from refutedp.report.pairs_as_text import aligned, record_texts
+from refutedp.report.readable import number_words
 
 MOST_ROWS = 60
 """Rows of an input; of longer inputs, those that differ are shown."""
@@ -116,4 +117,4 @@ def cost_words(row: LedgerRow, claim: Claim) -> str:
     """
     if row.unbounded:
         return f"no {claim.letter} is enough"
-    return "" if row.cost is None else f"{claim.letter} {row.cost:.3g}"
+    return "" if row.cost is None else f"{claim.letter} {number_words(row.cost)}"
