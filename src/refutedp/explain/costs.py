@@ -49,11 +49,13 @@ def in_words(cost: float, claim: Claim) -> str:
 
 
 def amount(value: float, digits: int = 3) -> str:
-    """A number of so many digits, in thousands where it is large.
+    """A number of so many digits, in thousands where it is large; whole numbers are exact.
 
-    >>> amount(2.718), amount(2589.4, 4), amount(1714.0)
-    ('2.72', '2,589', '1,710')
+    >>> amount(2.718), amount(2589.4, 4), amount(1714.2), amount(65535.0)
+    ('2.72', '2,589', '1,710', '65,535')
     """
+    if abs(value) < 1e9 and float(value).is_integer():
+        return f"{int(value):,}"
     return f"{value:.{digits}g}" if abs(value) < 1000 or abs(value) >= 1e9 else f"{float(f'{value:.{digits}g}'):,.0f}"
 
 

@@ -34,7 +34,7 @@ def hints_of(
         return tuple(dict.fromkeys(found))
     if named.kind == "shared":
         found.append(Hint("noise shared", SHARED))
-    if named.kind == "exact" and any(one.kind == "value" for one in told.discrepancies):
+    if named.kind == "exact" and any(one.kind in ("value", "text") for one in told.discrepancies):
         found.append(Hint("no noise on a path", "a released value has no noise at all"))
     if named.kind == "branch" and not found:
         found.append(Hint("decision on exact data", "compare a noisy value instead, and pay for its noise out of ε"))

@@ -118,9 +118,9 @@ def _structures(first: Observed, second: Observed) -> tuple[Any, str, list[objec
         return "length", f"{name} has {len(one)} parts on d1 and {len(other)} on d2, whatever the noise", path
     told_parts = [_told_part(part) for part in (one, other)]
     if isinstance(one, str) and isinstance(other, str) and told_parts[0] == told_parts[1]:
-        return "value", f"nothing hides {name}: it is another text on d1 than on d2", path
+        return "text", f"nothing hides {name}: it is another text on d1 than on d2", path
     if type(one) is type(other) and told_parts[0] != told_parts[1]:
-        return "value", f"nothing hides {name}: it is {told_parts[0]} on d1 and {told_parts[1]} on d2", path
+        return "text", f"nothing hides {name}: it is {told_parts[0]} on d1 and {told_parts[1]} on d2", path
     return "type", f"{name} is {told_parts[0]} on d1 and {told_parts[1]} on d2, whatever the noise", path
 
 

@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 from refutedp.model.records import Counts
 
 DiscrepancyKind: TypeAlias = Literal[
-    "branch", "count", "length", "keys", "order", "type", "error", "value", "scale", "seed", "draws"
+    "branch", "count", "length", "keys", "order", "type", "text", "error", "value", "scale", "seed", "draws"
 ]
-"""What differs between d1 and d2 without noise: the way that a branch goes, how often a loop turns, the length, keys,
-order or type of the output, an exception, a released number, the scale of noise; or noise that a fixed seed makes the
-same in every run, or that the two inputs draw at other lines."""
+"""What differs between d1 and d2 without noise: the way that a branch goes, how often a loop turns, the length,
+keys, order or type of the output, a text or flag in it, an exception, a released number, the scale of noise; or
+noise that a fixed seed makes the same in every run, or that the two inputs draw at other lines."""
 Change: TypeAlias = Literal["scale", "fresh", "seed", "noise", "branch", "epsilon"]
 """What was changed: the scale of noise at a line, noise shared between values drawn afresh, a fixed seed left out,
 noise added to what had none, a branch taken alike on both inputs, the ε that the mechanism is told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from refutedp.detector.result import Result
+from refutedp.explain.costs import amount
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 from refutedp.report.readable import number_words
@@ -70,7 +71,7 @@ def row_line(row: LedgerRow, claim: Claim) -> str:
     line = f"line {row.place.line}: {row.distribution}{scale}{times}"
     if row.moves and math.isfinite(row.moves):
         what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
-        line += f"; {what} moves by {number_words(row.moves)}"
+        line += f"; {what} moves by {amount(row.moves, 4)}"
     if row.unbounded:
         return f"{line}, which no {claim.letter} allows"
     return f"{line}, which costs {claim.letter} {number_words(row.cost)}" if row.cost else line
