@@ -164,7 +164,7 @@ def test_the_exact_epsilon_of_a_pair_is_told_and_never_of_wrong_paths():
     told = check(answer, epsilon=0.7, **BUDGET)
     assert told.verdict is not Verdict.VIOLATION
     assert told.loss.epsilon[0] <= 0.7 <= told.loss.epsilon[1] < 0.7 + 1e-9
-    assert "on this pair the real ε is 0.7, up to rounding" in str(told)
+    assert "the exact ε of this pair is 0.7, up to rounding" in str(told)
     told = check(types, epsilon=2.0, **BUDGET)
     assert told.verdict is not Verdict.VIOLATION
     assert told.loss.epsilon[0] <= np.log(3) <= told.loss.epsilon[1] < np.log(3) + 1e-9

@@ -16,7 +16,7 @@ from refutedp.tracing.without_noise import NoiseFree
 
 def check_again(result, function, remedy, adjacency):
     """The check of the pair of the mended mechanism; None where the remedy's text cannot be applied."""
-    mechanism, pair = describe(function), result.evidence.pair
+    mechanism, pair = describe(function), result.counterexample.pair
     arguments = dict(pair.arguments)
     if remedy.change == "epsilon":
         arguments[mechanism.epsilon] /= remedy.factor

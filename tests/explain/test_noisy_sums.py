@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from refutedp.explain.followed_math import FollowingMath
 from refutedp.explain.noisy_sums import Book, drawn, form_of
 
 
@@ -43,9 +44,18 @@ def test_a_comparison_is_told_with_its_distance(book):
     assert [form.base for form in told] == [2.0]
 
 
+def test_functions_of_noise_are_noise_of_unknown_scale_beside_what_they_are_added_to(book):
+    noise = drawn(book, ("a", 0), 0.5)
+    for made in (np.log(noise), abs(noise), noise**2, 2**noise, FollowingMath(None).module(math).log(noise)):
+        assert form_of(made).base == 0.0 and math.isnan(form_of(made).terms[0].factor)
+        total = form_of(7 - 3 * made)
+        assert total.base == 7.0 and total.joined[1] == "right"
+    assert form_of(np.abs(drawn(book, ("b", 0), np.array([1.0, -2.0])))).base.tolist() == [0.0, 0.0]
+
+
 def test_whatever_else_is_done_gives_plain_numbers(book):
     noise = drawn(book, ("a", 0), 0.5)
-    assert type(math.exp(noise)) is float and type(np.exp(noise)) is np.float64
+    assert type(math.exp(noise)) is float and not isinstance(np.isnan(noise), float)
     assert f"{noise:.1f}" == "0.5" and round(noise) == 0 and int(noise) == 0
     assert type(pickle.loads(pickle.dumps(noise))) is float and copy.deepcopy(noise) == 0.5
     assert {0.5: "found"}[noise] == "found"

@@ -12,8 +12,8 @@ from refutedp.api.saved.values import decode, encode
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
 from refutedp.report.exhibits import side_by_side
+from refutedp.report.pairs_as_text import pair_lines
 from refutedp.report.python_code import literal
-from refutedp.report.text import pair_lines
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

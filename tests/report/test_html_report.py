@@ -86,7 +86,7 @@ def test_the_report_needs_no_network(any_result):
 
 def test_the_report_says_what_a_reader_needs(violation):
     page = report_html(violation)
-    text = " ".join(" ".join(parse(page).text).split())
+    text = " ".join(" ".join(parse(page.replace("<wbr>", "")).text).split())
     evidence = violation.evidence
     for part in (
         "Violation",
@@ -135,7 +135,7 @@ def test_evil_texts_stay_text(violation, verdict):
 def test_the_report_starts_with_the_cause_and_marks_its_line(violation):
     page = report_html(violation)
     told = violation.explained().explanation
-    head, _, body = page.partition("</header>")
+    head, _, body = page.replace("<wbr>", "").partition("</header>")
     assert f"line {told.place.line}" in head and str(escape(told.place.text)) in head
     assert "Tested: " in head and "<ins>" in head
     (marked,) = re.findall(r'<li class="leak"><span class="no">(\d+)</span>', body)
@@ -158,7 +158,7 @@ def test_a_notebook_shows_inputs_arguments_and_a_coloured_verdict(violation, non
     shown = violation._repr_html_()
     assert 'class="verdict violation"' in shown and 'class="verdict not-found"' in none_found._repr_html_()
     assert "<code>epsilon = 4.0</code>" in shown and "<th>0 to 4</th>" in shown
-    assert violation.explained().explanation.place.text in html.unescape(shown)
+    assert violation.explained().explanation.place.text in html.unescape(shown.replace("<wbr>", ""))
     assert curves._repr_html_().count('class="key s') == 2
 
 

@@ -1,8 +1,9 @@
 import math
 
+import numpy as np
 import pytest
 
-from refutedp import ADD_REMOVE, ONE_DIFFERS, AddRemove, Verdict, check, sweep
+from refutedp import ADD_REMOVE, ANY_TWO, ONE_DIFFERS, REPLACE, AddRemove, RenyiDP, Verdict, check, sweep
 from refutedp.detector.verdict import p_value_text
 from refutedp.mechanisms import histogram, histogram_wrong_scale
 
@@ -79,3 +80,80 @@ def test_the_text_fits_on_a_screen(name, most, request):
     lines = str(request.getfixturevalue(name)).splitlines()
     wrapped = sum(max(math.ceil(len(line) / 120), 1) for line in lines)
     assert wrapped <= most, "\n".join(lines)
+
+
+BRIEF = {"search_runs": 1000, "confirm_runs": 4000, "progress": False, "float_leaks": "ignore"}
+PEOPLE = [
+    {"name": f"person {i}", "age": 20 + i, "street": "a street whose name is not short", "income": 1000.5 * i}
+    for i in range(40)
+]
+
+
+def noisy_age(frame, epsilon, rng, scale=1.0):
+    return float(sum(frame["age"])) + rng.laplace(scale=scale / epsilon)
+
+
+def _frames(adjacency, scale, gone):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(PEOPLE)
+    return check(
+        noisy_age, epsilon=1.0, adjacency=adjacency, pairs=[(frame, gone(frame))], args={"scale": scale}, **BRIEF
+    )
+
+
+def _array():
+    def total(x, epsilon, rng):
+        return x.sum() + rng.laplace(scale=0.1 / epsilon)
+
+    return check(total, epsilon=1.0, adjacency=REPLACE, inputs=[np.arange(60.0).reshape(20, 3)], **BRIEF)
+
+
+def _long_arguments():
+    def total(queries, epsilon, rng, table, text):
+        return sum(queries) + rng.laplace(scale=0.1 / epsilon)
+
+    args = {"table": dict.fromkeys(range(60), "v" * 20), "text": "z" * 500}
+    return check(total, epsilon=1.0, args=args, lengths=(3,), **BRIEF)
+
+
+def _long_text():
+    def shown(records, epsilon):
+        return "x" * 5000 + records[0]
+
+    return check(shown, epsilon=1.0, pairs=[(["a"], ["b" * 900])], adjacency=ANY_TWO, **BRIEF)
+
+
+def _pieces():
+    def noisy(queries, rng):
+        return [query + rng.normal(0, 1.2) for query in queries]
+
+    return check(noisy, RenyiDP(4.0, 0.5), lengths=(2,), **BRIEF)
+
+
+def _rare():
+    def tail(queries, epsilon, rng):
+        noise = rng.laplace(scale=1 / epsilon)
+        return "rare" if queries[0] > 1.5 and abs(noise) > 14 else queries[0] + noise
+
+    return check(tail, epsilon=1.0, lengths=(1,), **BRIEF)
+
+
+LONG = {
+    "a frame": lambda: _frames(ADD_REMOVE, 1.0, lambda frame: frame.head(39)),
+    "a correct mechanism of a frame": lambda: _frames(ADD_REMOVE, 1e6, lambda frame: frame.head(39)),
+    "the records of a user": lambda: _frames(AddRemove(by="street"), 1.0, lambda frame: frame.head(0)),
+    "an array": _array,
+    "long arguments": _long_arguments,
+    "a long text": _long_text,
+    "pieces of a Gaussian": _pieces,
+    "enumerated paths": _rare,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_the_text_of_what_is_long_fits_on_a_screen_too(name):
+    result = LONG[name]()
+    lines = str(result).splitlines()
+    most = 30 if result.verdict is Verdict.VIOLATION else 15
+    assert result.verdict is (Verdict.NOT_FOUND if "correct" in name else Verdict.VIOLATION)
+    assert sum(max(math.ceil(len(line) / 120), 1) for line in lines) <= most, "\n".join(lines)

@@ -40,6 +40,9 @@ def load_mechanism(reference: str, *, folders: Sequence[Path] = ()) -> Any:
         try:
             found = getattr(found, step)
         except AttributeError:
+            if getattr(module, "__file__", None) is None and hasattr(module, "__path__"):
+                told = f"{place} is a folder: name a file in it, such as {place}/mechanism.py:{name}"
+                raise UsageError(told) from None
             raise UsageError(f"{place} has no '{name}': {_suggest(module, name)}") from None
     if not callable(found):
         raise UsageError(f"{reference} is a {type(found).__name__}, not a function: {_suggest(module, name)}")

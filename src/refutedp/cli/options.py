@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from refutedp.cli.parse import AdjacencyName
+from refutedp.model.errors import UsageError
 from refutedp.model.settings import SETTINGS, Settings, Spelling
 
 Body: TypeAlias = Callable[..., None]
@@ -29,7 +30,10 @@ def settings_options(*names: str, **defaults: Any) -> Callable[[Body], Body]:
     def decorate(command: Body) -> Body:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            typed = {name: how.read(given.pop(name)) for name, how in spelt.items()}
+            try:
+                typed = {name: how.read(given.pop(name)) for name, how in spelt.items()}
+            except UsageError as error:
+                raise typer.BadParameter(str(error)) from None
             command(**given, options={name: value for name, value in typed.items() if value is not None})
 
         own = inspect.signature(command, eval_str=True)

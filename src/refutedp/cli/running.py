@@ -134,9 +134,12 @@ class Files:
     github: bool = False
 
     def __post_init__(self) -> None:
-        for path in (None if self.json_to_stdout else self.json, self.html, self.plot, self.pytest, self.sarif):
-            if path is not None:
-                require_writable(Path(path))
+        asked = (None if self.json_to_stdout else self.json, self.html, self.plot, self.pytest, self.sarif)
+        paths = [Path(path) for path in asked if path is not None]
+        for path in paths:
+            require_writable(path)
+            if paths.count(path) > 1:
+                raise UsageError(f"{path} is named by two options: give each its own file")
         if self.plot is not None and self.plot.suffix.lower() not in PLOT_KINDS:
             raise UsageError(f"--plot {self.plot} must end in {', '.join(PLOT_KINDS[:-1])} or {PLOT_KINDS[-1]}")
 
@@ -181,7 +184,8 @@ class Files:
 def finish(result: Result, files: Files, *, quiet: bool) -> None:
     """Show the result, whole or in one line, write the files, and exit with the verdict's code."""
     if not quiet or files.wanted:
-        result = result.explained()  # once for all of them
+        with files.clean_stdout():
+            result = result.explained()  # once for all of them
     if quiet:
         say(one_line(result), error=files.json_to_stdout)
     else:

@@ -331,3 +331,17 @@ def still_refuted(
     if first is None or second is None or max(first.missing, second.missing) > FAR_LESS * told.low:
         return None, known.calls
     return worst_breach(first, second, claim, known.spend) is not None, known.calls
+
+
+def refuted_by_paths(mechanism: Mechanism, pair: Pair, claim: Claim, settings: Settings) -> tuple[bool, int]:
+    """Whether enumerated paths break the claim on the pair, where they can be followed, and the calls that took."""
+    if settings.paths == 0 or not _takes_part(mechanism, claim, settings):
+        return False, 0
+    from refutedp.exact.chances import worst_breach
+    from refutedp.exact.path_list import Enumerator
+
+    known = _KnownPaths(Enumerator(mechanism), settings)
+    first, second = (known.of(data, pair.arguments) for data in (pair.d1, pair.d2))
+    if first is None or second is None or not first.paths or not second.paths:
+        return False, known.calls
+    return worst_breach(first, second, claim, known.spend) is not None, known.calls

@@ -6,9 +6,10 @@ where noise is drawn, is hidden by nothing; what a draw is added to is hidden by
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Literal, TypeAlias
@@ -20,7 +21,7 @@ from refutedp.explain.hidden import Moves, moves_of
 from refutedp.explain.observed import CallSite, Endless, Observed, WatchedDraw, Watcher, scale_of
 from refutedp.explain.partings import parted_at
 from refutedp.explain.releases import Side, near, released_of, told_of
-from refutedp.explain.source_lines import hidden_words, place_of
+from refutedp.explain.source_lines import hidden_words, noise_at, only_as_asked, place_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Discrepancy, LedgerRow, Place
 from refutedp.model.records import Pair
@@ -56,7 +57,7 @@ class Suspect:
     beside: tuple[WatchedDraw, ...] = ()
     """Other draws that are added to the same value."""
     spot: tuple[int, int, int, int] | None = None
-    """Where the expression stands that releases an exact value."""
+    """Where the expression stands that releases an exact value, or that is the noise."""
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ def blame(pair: Pair, claim: Claim, watcher: Watcher) -> Blame:
     released = released_of(runs, far)
     parted = parted_at(runs, far, any(one.discrepancy.kind != "value" for one in released))
     _seeds(blamed, runs)
-    _rows(blamed, runs, claim)
+    _rows(blamed, runs, claim, _growing(pair, watcher))
     _scales(blamed, runs)
     draws_differ = any(_sites(one) != _sites(other) for one, other in runs)
     if parted is not None:
@@ -174,7 +175,24 @@ def _scales(blamed: Blame, runs: Sequence[Side]) -> None:
             )
 
 
-def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim) -> None:
+def _growing(pair: Pair, watcher: Watcher) -> Callable[[], set[Any]]:
+    """The call sites whose noise is larger for twice the ε, found out when they are first asked for."""
+
+    @functools.cache
+    def growing() -> set[Any]:
+        name = watcher.epsilon
+        given = None if name is None else pair.arguments.get(name)
+        if name is None or not isinstance(given, int | float):
+            return set()
+        scales: list[dict[Any, float | None]] = []
+        for arguments in (pair.arguments, {**pair.arguments, name: 2 * given}):
+            scales.append({draw.site.key: scale_of(draw) for draw in watcher.run(pair.d1, arguments, 0).draws})
+        return {key for key, one in scales[0].items() if one and (scales[1].get(key) or 0) > one * 1.001}
+
+    return growing
+
+
+def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim, growing: Callable[[], set[Any]]) -> None:
     """A row for each call site, by the run in which the most moves."""
     sites: dict[Any, WatchedDraw] = {}
     for one, other in runs:
@@ -196,9 +214,12 @@ def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim) -> None:
             continue
         moves = found.get(key) or Moves([], [], False, 0.0, 0.0)
         place, hides = place_of(draw.site.code, draw.site.line), hidden_words(draw.site)
-        several = len(callers[draw.site.spot]) > 1 and draw.site.caller is not None
-        if several and draw.site.caller is not None:
-            place, hides = place_of(*draw.site.caller), ""
+        caller = draw.site.caller
+        several = len(callers[draw.site.spot]) > 1 and caller is not None
+        # A helper that draws what it is asked for leaves it to its caller how much that is.
+        asked = caller is not None and only_as_asked(draw.site) and key not in growing()
+        if caller is not None and (several or asked):
+            place, hides = place_of(*caller[:2]), ""
         times = max(sum(one.size for one in run.draws if one.site.key == key) for pair in runs for run in pair)
         cost = moves.cost if math.isfinite(moves.cost) else None
         distance = sum(moves.distances) if moves.distances else None
@@ -207,7 +228,7 @@ def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim) -> None:
             LedgerRow(place, name, scale_of(draw), times, hides, distance, cost, cost is None and moves.unbounded)
         )
         total += moves.cost
-        weight = share_of_claim(name, moves.cost, claim)
+        weight = share_of_claim(moves.cost, claim)
         uniform = family(name) == "uniform"
         if moves.shared > 0 and not uniform and moves.compared is not None:
             there = place_of(*moves.compared)
@@ -229,9 +250,25 @@ def _rows(blamed: Blame, runs: Sequence[Side], claim: Claim) -> None:
             blamed.suspects.append(
                 Suspect("noise", place, weight, words, site=draw.site, moves=moved, draw=change, beside=beside)
             )
+        if moves.joined is not None:
+            _made_by_functions(blamed, *moves.joined, moved)
     if not any(one.weight > 0 for one in blamed.suspects) and not blamed.discrepancies:
         _coins(blamed, runs, sites, claim)
     blamed.spent = total if sites and math.isfinite(total) else None
+
+
+def _made_by_functions(blamed: Blame, joined: CallSite, side: str, moved: float) -> None:
+    """Noise of unknown scale, such as the logarithm of a uniform draw, which is named only if more of it mends."""
+    node = noise_at(joined, side)
+    if node is None:
+        return
+    spot = node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0
+    place = place_of(joined.code, node.lineno) if joined.caller is None else place_of(*joined.caller[:2])
+    words = f"line {place.line} has too little noise for what it hides"
+    if not any(one.spot == spot for one in blamed.suspects):
+        blamed.suspects.append(
+            Suspect("noise", place, 1.0, words, code=joined.code, line=node.lineno, moves=moved, spot=spot)
+        )
 
 
 def _coins(blamed: Blame, runs: Sequence[Side], sites: dict[Any, WatchedDraw], claim: Claim) -> None:
@@ -257,7 +294,7 @@ def _coins(blamed: Blame, runs: Sequence[Side], sites: dict[Any, WatchedDraw], c
     for key, (cost, code, line) in worst.items():
         place = place_of(code, line)
         words = f"line {line} tells the truth too often: ε {cost:.3g}"
-        weight = share_of_claim("laplace", cost, claim)
+        weight = share_of_claim(cost, claim)
         blamed.suspects.append(Suspect("coin", place, weight, words, site=sites[key].site, code=code, line=line))
 
 
@@ -272,7 +309,7 @@ def _groups(runs: Sequence[Side]) -> dict[Any, tuple[Any, ...]]:
     """The call sites whose draws are added to the same released value, for each of them."""
     found: dict[Any, dict[Any, None]] = defaultdict(dict)
     for pair in runs:
-        for form in (form for seen in pair for form in seen.forms if not form.compared):
+        for form in (form for seen in pair for form in seen.forms if not form.compared and not form.bent):
             keys = dict.fromkeys(term.key[0] for term in form.terms)
             for key in keys if len(keys) > 1 else ():
                 found[key] |= keys

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
+from refutedp.explain.costs import amount
 from refutedp.explain.observed import CallSite, Following, WatchedDraw
 from refutedp.explain.source_lines import DRAWING, node_at, tree_of
 from refutedp.model.explanation import Change, Place
@@ -145,7 +146,7 @@ def times_words(factor: float) -> str:
     >>> times_words(2), times_words(0.5), times_words(12)
     ('twice', 'half', '12 times')
     """
-    return {2.0: "twice", 0.5: "half"}.get(float(factor)) or f"{factor:g} times"
+    return {2.0: "twice", 0.5: "half"}.get(float(factor)) or f"{amount(factor)} times"
 
 
 def scaled(draws: Sequence[WatchedDraw], place: Place, factor: float) -> Edit | None:
@@ -153,10 +154,12 @@ def scaled(draws: Sequence[WatchedDraw], place: Place, factor: float) -> Edit | 
     changes = [_scaling(draw, factor) for draw in draws]
     if not changes or any(change is None for change in changes):
         return None
+    multiplied = any(_scale_of_call(draw) is None for draw in draws)
 
     def apply(function: ast.FunctionDef) -> tuple[str, str] | None:
         calls = [node_at(function, spot_of(draw.site)) for draw in draws]
-        own = len(calls) == 1 and calls[0] is not None and _occurs_once(function, calls[0])
+        # A draw whose scale is no argument of its own is multiplied, so that the expression is another one.
+        own = len(calls) == 1 and calls[0] is not None and multiplied is False and _occurs_once(function, calls[0])
         whole = calls[0] if own else _around(function, calls) or calls[0]
         before = "" if whole is None else ast.unparse(whole)
         for change in changes:
@@ -189,7 +192,7 @@ def _scaling(draw: WatchedDraw, factor: float) -> Callable[[ast.FunctionDef], bo
     if known is None or (known.noise.scale is None and name != "geometric") or name in ("gamma", "beta"):
         return None
     names = [parameter.partition("=")[0] for parameter in known.parameters]
-    index = next((i for i, one in enumerate(names) if one in (*_SCALES, "lambd", "p")), None)
+    index = _scale_of_call(draw)
 
     def change(function: ast.FunctionDef) -> bool:
         call = _call_at(function, spot_of(draw.site))
@@ -214,6 +217,41 @@ def _scaling(draw: WatchedDraw, factor: float) -> Callable[[ast.FunctionDef], bo
         return True
 
     return change
+
+
+def _scale_of_call(draw: WatchedDraw) -> int | None:
+    """Which parameter of the call says how much noise there is."""
+    known = DISTRIBUTIONS[draw.distribution]
+    names = [parameter.partition("=")[0] for parameter in known.parameters]
+    return next((i for i, one in enumerate(names) if one in (*_SCALES, "lambd", "p")), None)
+
+
+def stretched(code: CodeType, place: Place, spot: Spot, factor: float) -> Edit:
+    """So many times the noise that an expression is."""
+
+    def apply(function: ast.FunctionDef) -> tuple[str, str] | None:
+        node = node_at(function, spot)
+        if not isinstance(node, ast.expr):
+            return None
+        return _swapped(function, node, ast.BinOp(_number(factor), ast.Mult(), node))
+
+    return Edit("scale", place, factor, f"with {times_words(factor)} the noise at line {place.line}", code, apply)
+
+
+def _swapped(function: ast.FunctionDef, node: ast.expr, made: ast.expr) -> tuple[str, str] | None:
+    """Put an expression in the place of another; the source of what changed, before and after."""
+    parent = _parent(function, node)
+    if parent is None:
+        return None
+    whole = node if _occurs_once(function, node) else _around(function, [node])
+    before = "" if whole is None else ast.unparse(whole)
+    _replace(parent, node, ast.copy_location(made, node))
+    for one in ast.walk(made):
+        if one is not node and not hasattr(one, "lineno"):
+            ast.copy_location(one, node)
+    if whole is None:
+        return before, ""
+    return before, ast.unparse(made if whole is node else whole)
 
 
 def _wraps(name: str, factor: float) -> Callable[[ast.expr], ast.expr]:
@@ -324,17 +362,10 @@ def with_noise(code: CodeType, place: Place, spot: Spot, scale: float, generator
         node = node_at(function, spot)
         if not isinstance(node, ast.expr):
             return None
-        parent = _parent(function, node)
-        if parent is None:
-            return None
-        whole = node if _occurs_once(function, node) else _around(function, [node])
-        before = "" if whole is None else ast.unparse(whole)
         drawn = ast.parse(f"{generator}.laplace(scale={scale:.6g})", mode="eval").body
-        total = ast.BinOp(node, ast.Add(), drawn)
-        _replace(parent, node, ast.copy_location(total, node))
         for one in ast.walk(drawn):
             ast.copy_location(one, node)
-        return before, ast.unparse(total if whole is node else whole) if whole is not None else ""
+        return _swapped(function, node, ast.BinOp(node, ast.Add(), drawn))
 
     return Edit(
         "noise", place, scale, f"with Laplace noise of scale {scale:.3g} added at line {place.line}", code, apply

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from refutedp.explain.costs import cost_of_moves, cost_of_probabilities, family
-from refutedp.explain.noisy_sums import Key, NoisySum
-from refutedp.explain.observed import Observed, WatchedDraw, scale_of
+from refutedp.explain.noisy_sums import BENT, Key, NoisySum
+from refutedp.explain.observed import CallSite, Observed, WatchedDraw, scale_of
 from refutedp.explain.releases import CLOSE
 from refutedp.model.claims import Claim
 
@@ -29,6 +29,8 @@ class Moves(NamedTuple):
     """How far apart values that share one draw move; 0.0 where none do."""
     compared: tuple[CodeType, int] | None = None
     """Where they are compared, if nothing else is done with them."""
+    joined: tuple[CallSite, str] | None = None
+    """Where noise that a function made of them is added to a value that moves, and on which side it stands."""
 
 
 def moves_of(one: Observed, other: Observed, sites: dict[Any, WatchedDraw], claim: Claim) -> dict[Any, Moves]:
@@ -40,6 +42,7 @@ def moves_of(one: Observed, other: Observed, sites: dict[Any, WatchedDraw], clai
     apart: dict[Any, float] = defaultdict(float)
     unbounded: set[Any] = set()
     hidden: dict[Key, list[float]] = defaultdict(list)
+    joined: dict[Any, tuple[CallSite, str]] = {}
     compared: dict[Any, tuple[CodeType, int]] = {}
     released = {key for forms in (first, second) for keys in forms for key in keys if not _only_compared(forms[keys])}
     released_alone = [keys for keys in first if any(not one.compared and not one.decided for one in first[keys])]
@@ -53,6 +56,13 @@ def moves_of(one: Observed, other: Observed, sites: dict[Any, WatchedDraw], clai
             if a.compared and a.line is not None and len(a.terms) == 1:
                 compared[a.terms[0].key[0]] = a.line
             moved = np.abs(np.asarray(a.base, float) - np.asarray(b.base, float)).ravel()
+            if a.bent or b.bent:
+                key = next((term.key[0] for term in a.terms if term.key[-1] == BENT), None)
+                known = key in sites and a.joined is not None and a.joined[0] is not None
+                if known and moved.any() and not a.compared and _same_noise(a, b):
+                    joined[key] = a.joined
+                    distances[key].append(float(np.sum(moved)))
+                continue
             _account(a, b, moved, sites, sizes, distances, extra, unbounded, hidden)
     for key, signed in hidden.items():
         if len(signed) > 1 and max(signed) - min(signed) > CLOSE * max(map(abs, signed)):
@@ -61,13 +71,21 @@ def moves_of(one: Observed, other: Observed, sites: dict[Any, WatchedDraw], clai
         if a_draw.site.key == b_draw.site.key:
             extra[a_draw.site.key] += _by_parameters(a_draw, b_draw)
     answer = {}
-    for key in dict.fromkeys((*sizes, *extra, *apart)):
+    for key in dict.fromkeys((*sizes, *extra, *apart, *joined)):
         name = sites[key].distribution
         kind = "laplace" if family(name) == "one-sided" and key not in unbounded else name
-        cost = cost_of_moves(kind, sizes[key], claim) + extra[key]
+        cost = cost_of_moves(kind, sizes[key], claim) + cost_of_moves("laplace", [extra[key]], claim)
         where = None if any(one[0] == key for keys in released_alone for one in keys) else compared.get(key)
-        answer[key] = Moves(sizes[key], distances[key], not math.isfinite(cost), cost, apart[key], where)
+        unbounded_cost = not math.isfinite(cost)
+        answer[key] = Moves(sizes[key], distances[key], unbounded_cost, cost, apart[key], where, joined.get(key))
     return answer
+
+
+def _same_noise(a: NoisySum, b: NoisySum) -> bool:
+    """Whether functions were applied to the same numbers in both: else what they give is no noise beside a value."""
+    return len(a.bent) == len(b.bent) and all(
+        np.array_equal(x.base, y.base) and _same_noise(x, y) for x, y in zip(a.bent, b.bent, strict=True)
+    )
 
 
 def _by_draws(forms: Sequence[NoisySum]) -> dict[tuple[Key, ...], list[NoisySum]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refutedp.detector.result import Result
 from refutedp.explain.blame import FIXED, SHARED, Blame, Suspect
-from refutedp.explain.costs import family
+from refutedp.explain.costs import amount, family
 from refutedp.explain.source_lines import clipped_after
 from refutedp.model.claims import PureDP
 from refutedp.model.datasets import container_of
@@ -34,8 +34,8 @@ def hints_of(
         return tuple(dict.fromkeys(found))
     if named.kind == "shared":
         found.append(Hint("noise shared", SHARED))
-    if named.kind == "exact" and any(one.kind == "value" for one in told.discrepancies):
-        found.append(Hint("no noise on a path", "a released number has no noise at all"))
+    if named.kind == "exact" and any(one.kind in ("value", "text") for one in told.discrepancies):
+        found.append(Hint("no noise on a path", "a released value has no noise at all"))
     if named.kind == "branch" and not found:
         found.append(Hint("decision on exact data", "compare a noisy value instead, and pay for its noise out of ε"))
     if named.kind == "noise":
@@ -70,7 +70,7 @@ def _of_noise(told: Explanation, named: Suspect, result: Result, grows: float | 
         found.append(
             Hint(
                 "budget spent several times",
-                f"line {row.place.line} draws {row.times} times, and together they cost ε {row.cost:.3g}",
+                f"line {row.place.line} draws {row.times} times, and together they cost ε {amount(row.cost)}",
             )
         )
     elif (
@@ -79,9 +79,8 @@ def _of_noise(told: Explanation, named: Suspect, result: Result, grows: float | 
         and not any(h.name == "noise scale inverted" for h in found)
     ):
         enough = row.moves * claimed / row.cost
-        words = (
-            f"this noise is enough for a value that moves by {enough:.3g}; the value here moves by {row.moves:.4g}"
-        )
+        words = f"this noise is enough for a value that moves by {amount(enough)}; "
+        words += f"the value here moves by {amount(row.moves, 4)}"
         too_small = Hint("sensitivity too small", words)
         clips = None if named.site is None else clipped_after(named.site)
         if clips is not None:

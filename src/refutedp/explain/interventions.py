@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from refutedp.detector.exactly import refuted_by_paths
 from refutedp.detector.pieces import best_pieces
 from refutedp.detector.result import Result
 from refutedp.events.ranking import search_events
@@ -74,8 +75,10 @@ class Trials:
         if tested is None or tested.errors > self.as_it_is.errors + 0.02:
             return None  # The change breaks the mechanism, which mends nothing.
         mends = tested.log_p_value > math.log(MENDED)
-        told = "no violation was found" if mends else "the claim still breaks"
         basis = f"{tested.counts.runs:,} fresh runs" if tested.counts.runs else "by arithmetic"
+        if mends and self._breaks_exactly(changed):
+            mends, basis = False, "its paths were enumerated"
+        told = "no violation was found" if mends else "the claim still breaks"
         words = f"{edit.words}, {told} on this pair ({basis})"
         return Remedy(
             edit.change,
@@ -89,6 +92,17 @@ class Trials:
             changed.replaced,
             changed.replacement,
         )
+
+    def _breaks_exactly(self, changed: Edited) -> bool:
+        """Whether exact probabilities still break the claim, by less than runs can show."""
+        result, old = self._result, self._found.pair
+        pair = Pair(old.d1, old.d2, old.category, changed.arguments)
+        try:
+            broken, calls = refuted_by_paths(changed.mechanism, pair, result.claim, result.settings)
+        except (RefuteDPError, DidNotReturn):
+            return False
+        self.calls += calls
+        return broken
 
     def _test(self, changed: Edited) -> Tested | None:
         settings, old = self._result.settings, self._found.pair

@@ -1,8 +1,8 @@
 """Drawn numbers that remember what they are added to: a value, plus draws with factors.
 
 They are floats, ints and arrays as the library returns them. Sums, differences and multiples by exact numbers are
-followed; whatever else is done with a number gives a plain one. So the value that a draw hides is known wherever
-the mechanism adds the two, in a helper as well as on the spot.
+followed; so the value that a draw hides is known wherever the mechanism adds the two, in a helper as well as on the
+spot. Of other functions of a drawn number, as of the logarithm of a uniform one, it is known that they are noise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DrawInSum(NamedTuple):
 class NoisySum:
     """A sum of an exact value and of draws; `superseded` once a larger sum was made of it."""
 
-    __slots__ = ("base", "book", "compared", "decided", "line", "superseded", "terms")
+    __slots__ = ("base", "bent", "book", "compared", "decided", "joined", "line", "superseded", "terms")
 
     def __init__(self, book: Book, base: Any, terms: tuple[DrawInSum, ...]) -> None:
         self.book = book
@@ -40,6 +40,10 @@ class NoisySum:
         """Where it was compared."""
         self.compared = False
         """Whether it stands for a comparison: then the base is the distance from what it was compared with."""
+        self.bent: tuple[NoisySum, ...] = ()
+        """The sums of which a function made noise in it."""
+        self.joined: Any = None
+        """Where such noise was added to an exact value, and on which side of the sum it stands."""
         book.note(self)
 
     @property
@@ -52,21 +56,28 @@ class NoisySum:
         self.superseded = True
         more = form_of(other)
         if more is None:
-            return NoisySum(self.book, self.base + sign * _exact(other), self.terms)
+            return NoisySum(self.book, self.base + sign * _exact(other), self.terms)._after(self)
         more.superseded = True
         added = tuple(DrawInSum(term.key, sign * term.factor) for term in more.terms)
-        return NoisySum(self.book, self.base + sign * more.base, self.terms + added)
+        return NoisySum(self.book, self.base + sign * more.base, self.terms + added)._after(self, more)
 
     def times(self, factor: Any) -> NoisySum:
         """Multiplied by an exact value."""
         self.superseded = True
-        return NoisySum(self.book, self.base * factor, tuple(DrawInSum(t.key, t.factor * factor) for t in self.terms))
+        terms = tuple(DrawInSum(t.key, t.factor * factor) for t in self.terms)
+        return NoisySum(self.book, self.base * factor, terms)._after(self)
 
     def at(self, index: Any) -> NoisySum:
         """A part of it, if it is an array."""
         self.superseded = True
         terms = tuple(DrawInSum((*t.key, _hashable(index)), _part(t.factor, self.base, index)) for t in self.terms)
-        return NoisySum(self.book, np.asarray(self.base)[index], terms)
+        return NoisySum(self.book, np.asarray(self.base)[index], terms)._after(self)
+
+    def _after(self, *sums: NoisySum) -> NoisySum:
+        """It, with what is known of the sums that it was made of."""
+        self.bent = tuple(one for made in sums for one in made.bent)
+        self.joined = next((made.joined for made in sums if made.joined is not None), None)
+        return self
 
     def against(self, other: Any) -> None:
         """It was compared with something."""
@@ -89,6 +100,8 @@ class Book:
         self.forms: list[NoisySum] = []
         self._most = most
         self.on_compare: Callable[[NoisySum], None] = lambda form: None
+        self.where: Callable[[], Any] = lambda: None
+        """Where the mechanism is."""
 
     def note(self, form: NoisySum) -> None:
         """Keep it, unless there are too many already."""
@@ -171,8 +184,38 @@ def _hashable(index: Any) -> Any:
     return operator.index(index) if isinstance(index, (int, np.integer)) else repr(index)
 
 
+BENT = "bent"
+
+
+def bent(value: Any, *made_of: Any) -> Any:
+    """What a function made of these numbers: noise whose scale is not known, if any of them was drawn.
+
+    >>> noise = drawn(Book(), ("line 1", 0), 0.25)
+    >>> form_of(bent(0.0625, noise)).base, form_of(bent(2.0, 3.0))
+    (0.0, None)
+    """
+    forms = [form for form in map(form_of, made_of) if form is not None]
+    numbers = value.dtype.kind in "if" if isinstance(value, np.ndarray | np.generic) else type(value) in (float, int)
+    if not forms or not numbers:
+        return value
+    keys = dict.fromkeys(key if key[-1] == BENT else (*key, BENT) for form in forms for key in form.keys)
+    nothing = np.zeros(np.shape(value)) if np.ndim(value) else 0.0
+    unknown = tuple(DrawInSum(key, nothing + np.nan) for key in keys)
+    form = NoisySum(forms[0].book, nothing, unknown)
+    form.bent, form.superseded = tuple(forms), True  # By itself it hides nothing.
+    return _of(value, form)
+
+
 def _followed(name: str, left: Any, right: Any) -> NoisySum | None:
     """The form of a sum, a difference, a multiple or a quotient, where it is one."""
+    form = _combined(name, left, right)
+    one, other = form_of(left), form_of(right)
+    if form is not None and form.bent and form.joined is None and name in ("add", "sub") and None in (one, other):
+        form.joined = form.book.where(), "left" if one is not None else "right"
+    return form
+
+
+def _combined(name: str, left: Any, right: Any) -> NoisySum | None:
     one, other = form_of(left), form_of(right)
     try:
         if name == "add":
@@ -206,8 +249,10 @@ def _ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) ->
         keywords["out"] = tuple(plain(one) if isinstance(one, np.ndarray) else one for one in out)
     value = getattr(ufunc, method)(*map(plain, inputs), **keywords)
     if method != "__call__" or len(inputs) != 2:
-        negated = ufunc is np.negative and method == "__call__" and form_of(inputs[0]) is not None
-        return _of(value, inputs[0]._form.times(-1.0)) if negated else value
+        if method != "__call__" or isinstance(value, tuple):
+            return value
+        negated = ufunc is np.negative and form_of(inputs[0]) is not None
+        return _of(value, inputs[0]._form.times(-1.0)) if negated else bent(value, *inputs)
     if ufunc in _COMPARED:
         _compared(*inputs)
         return value
@@ -216,7 +261,7 @@ def _ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) ->
         if form is not None:
             out[0]._form = form
         return out[0]
-    return _of(value, form)
+    return _of(value, form) if form is not None else bent(value, *inputs)
 
 
 def _compared(left: Any, right: Any) -> None:
@@ -227,32 +272,18 @@ def _compared(left: Any, right: Any) -> None:
         other.against(left)
 
 
-def _arithmetic(name: str, kind: type) -> Any:
-    real: Any = getattr(kind, f"__{name}__")
+def _arithmetic(name: str, kind: type, reflected: bool = False) -> Any:
+    real: Any = getattr(kind, f"__r{name}__" if reflected else f"__{name}__")
 
     def method(self: Any, other: Any) -> Any:
         value = real(kind(self), plain(other))
+        sides = (other, self) if reflected else (self, other)
         if value is NotImplemented:
-            if isinstance(other, (float, np.floating, np.ndarray)):
-                value = getattr(operator, name)(plain(self), plain(other))
-            else:
+            if not isinstance(other, (float, np.floating, np.ndarray)):
                 return value
-        return _of(value, _followed(name, self, other))
-
-    return method
-
-
-def _reflected(name: str, kind: type) -> Any:
-    real: Any = getattr(kind, f"__r{name}__")
-
-    def method(self: Any, other: Any) -> Any:
-        value = real(kind(self), plain(other))
-        if value is NotImplemented:
-            if isinstance(other, (float, np.floating, np.ndarray)):
-                value = getattr(operator, name)(plain(other), plain(self))
-            else:
-                return value
-        return _of(value, _followed(name, other, self))
+            value = getattr(operator, name)(*map(plain, sides))
+        form = _followed(name, *sides)
+        return _of(value, form) if form is not None else bent(value, *sides)
 
     return method
 
@@ -284,6 +315,9 @@ class DrawnFloat(float):
     def __pos__(self) -> Any:
         return self
 
+    def __abs__(self) -> Any:
+        return bent(abs(float(self)), self)
+
     def __reduce__(self) -> Any:
         return float, (float(self),)
 
@@ -304,6 +338,9 @@ class DrawnInt(int):
     def __neg__(self) -> Any:
         return _of(-int(self), None if self._form is None else self._form.times(-1.0))
 
+    def __abs__(self) -> Any:
+        return bent(abs(int(self)), self)
+
     def __reduce__(self) -> Any:
         return int, (int(self),)
 
@@ -315,9 +352,9 @@ class DrawnInt(int):
 
 
 for _kind, _class in ((float, DrawnFloat), (int, DrawnInt)):
-    for _name in ("add", "sub", "mul", "truediv"):
+    for _name in ("add", "sub", "mul", "truediv", "pow", "mod", "floordiv"):
         setattr(_class, f"__{_name}__", _arithmetic(_name, _kind))
-        setattr(_class, f"__r{_name}__", _reflected(_name, _kind))
+        setattr(_class, f"__r{_name}__", _arithmetic(_name, _kind, reflected=True))
     for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(_class, f"__{_name}__", _comparison(_name, _kind))
 

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from refutedp.explain.costs import family
+from refutedp.explain.followed_math import FollowingMath
 from refutedp.explain.noisy_sums import Book, NoisySum, drawn, plain
 from refutedp.model.mechanism import Mechanism, fresh_copies
 from refutedp.model.settings import EXPLAIN_STREAM, child, global_state, kept_globals, set_globals
-from refutedp.tracing.copier import Copier, Stage, is_internal, is_library, module_of, users_frame
+from refutedp.tracing.copier import Copier, is_internal, is_library, module_of, users_frame
 from refutedp.tracing.distributions import DISTRIBUTIONS, Distribution, Params, Source
 from refutedp.tracing.ledger import LONGEST_CALLS
 from refutedp.tracing.rng_proxy import Handler, normal_size
@@ -53,8 +55,8 @@ class CallSite(NamedTuple):
     end_line: int
     column: int
     end_column: int
-    caller: tuple[CodeType, int] | None = None
-    """Where the mechanism called the helper in which this is."""
+    caller: tuple[CodeType, int, int] | None = None
+    """Where the mechanism called the helper in which this is: its code, line and column."""
 
     @property
     def spot(self) -> tuple[Any, ...]:
@@ -64,7 +66,7 @@ class CallSite(NamedTuple):
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells it from other sites, whatever the run."""
-        return (*self.spot, None if self.caller is None else self.caller[1])
+        return (*self.spot, None if self.caller is None else self.caller[1:])
 
 
 class WatchedDraw(NamedTuple):
@@ -113,6 +115,7 @@ class _Recorder(Handler):
         self._times: dict[Any, int] = {}
         self._book = Book()
         self._book.on_compare = self._compared
+        self._book.where = call_site
 
     @property
     def book(self) -> Book:
@@ -157,7 +160,14 @@ class _Recorder(Handler):
             middle = np.asarray(exact[0] if located else 0.0)
             value = middle + self._stretch * (value - middle)
             value = value if np.ndim(value) else float(value)
+        if self._stretch != 1 and family(distribution.name) == "uniform":
+            value = self._end(exact, value)
         return drawn(self._book, key, value, exact[0] if located else 0.0)
+
+    def _end(self, bounds: Params, value: Any) -> Any:
+        """A uniform draw at one of its ends, so that each coin that is tossed with it falls either way."""
+        low, high = map(float, bounds) if len(bounds) == 2 else (0.0, 1.0)
+        return value * 0 + low + (high - low) * (1e-9 if self._number % 2 else 1 - 1e-9)
 
     def choose(self, distribution: str, options: Any, size: Any, p: Any, replace: bool) -> Any:
         """As `Generator.choice`."""
@@ -235,23 +245,27 @@ def call_site() -> CallSite | None:
     frame = users_frame()
     if frame is None or _is_ours(module_of(frame)):
         return None
+    return CallSite(frame.f_code, *_position(frame), _caller(frame))
+
+
+def _position(frame: FrameType) -> tuple[int, int, int, int]:
+    """First and last line and column of what a frame is doing."""
     position = next(
         (p for number, p in enumerate(frame.f_code.co_positions()) if number == frame.f_lasti // 2),
         (frame.f_lineno, frame.f_lineno, 0, 0),
     )
     line, end, column, last = position
-    spot = line or frame.f_lineno, end or frame.f_lineno, column or 0, last or 0
-    return CallSite(frame.f_code, *spot, _caller(frame))
+    return line or frame.f_lineno, end or frame.f_lineno, column or 0, last or 0
 
 
-def _caller(frame: FrameType) -> tuple[CodeType, int] | None:
+def _caller(frame: FrameType) -> tuple[CodeType, int, int] | None:
     """Where another function of the user's called the one of this frame; None where the mechanism itself is."""
     name = frame.f_code.co_qualname.partition(".<locals>")[0]
     outer = frame.f_back
     while outer is not None and not _is_ours(module_of(outer)):
         users = not is_library(module_of(outer))
         if users and outer.f_code.co_qualname.partition(".<locals>")[0] != name:
-            return outer.f_code, outer.f_lineno
+            return outer.f_code, outer.f_lineno, _position(outer)[2]
         outer = outer.f_back
     return None
 
@@ -278,6 +292,11 @@ class Watcher:
         self._seconds = LONGEST_CALLS
         self.calls = 0
 
+    @property
+    def epsilon(self) -> str | None:
+        """The argument that the mechanism is told ε by."""
+        return self._mechanism.epsilon
+
     def run(self, data: Any, arguments: Mapping[str, Any], number: int, *, stretch: float = 1.0) -> Observed:
         """Run number `number` on these inputs; draws are `stretch` times as far from their middle as usual."""
         seen = Observed()
@@ -290,7 +309,7 @@ class Watcher:
     def watch(self, data: Any, arguments: Mapping[str, Any], draws: Handler, seen: Observed, seed: int = 0) -> None:
         """A run whose draws some handler answers; what is seen of it is noted."""
         self.calls += 1
-        stage = Stage(draws)
+        stage = FollowingMath(draws)
         copier = Following(stage)
         function = copier.copy(self._mechanism.function)
         copied = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import linecache
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ def told_of(seen: Observed) -> Any:
     """The output of a run, or its exception, as numbers and structure."""
     if seen.error is not None:
         return told({RAISED: type(seen.error).__name__})
-    return told(seen.output)
+    return told(plain_parts(seen.output))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,11 @@ def released_of(runs: Sequence[Side], far: Sequence[Side]) -> list[Released]:
     code, line = returned(one)
     place = place_of(code, line) if code is not None else None
     if all(len(found) == 1 for found in structures) and structures[0].keys() != structures[1].keys():
-        kind, words = _structures(sides[0][0].structure, sides[1][0].structure, one, other)
+        kind, words, path = _structures(one, other)
+        if path and code is not None:
+            node = released_at(code, line, path, {number for taken, number in one.lines if taken is code})
+            line = getattr(node, "lineno", line)
+            place = place_of(code, line)
         return [Released(Discrepancy(kind, words, place), code, line)]
     if len(structures[0]) == len(structures[1]) == 1 and structures[0].keys() == structures[1].keys():
         first, second = (np.array([one.numbers for one in side]) for side in sides)
@@ -72,7 +78,8 @@ def released_of(runs: Sequence[Side], far: Sequence[Side]) -> list[Released]:
                         at = node.lineno
                         spot = node.lineno, node.end_lineno or at, node.col_offset, node.end_col_offset or 0
                 where = place_of(code, at) if code is not None else None
-                words = f"{name} is {x[0]:.6g} on d1 and {y[0]:.6g} on d2, without noise"
+                words = f"nothing hides {name.removeprefix('the ') if '[' in name else name}: "
+                words += f"it is {x[0]:.6g} on d1 and {y[0]:.6g} on d2"
                 moves = abs(float(x[0] - y[0]))
                 found.append(Released(Discrepancy("value", words, where), code, at, moves, spot))
         return found[:3]
@@ -81,6 +88,7 @@ def released_of(runs: Sequence[Side], far: Sequence[Side]) -> list[Released]:
 
 def _carries(output: Any, path: Sequence[Any]) -> bool:
     """Whether the number at this place of an output has noise in it, however little that is."""
+    output = plain_parts(output)
     for step in path:
         try:
             output = output[step]
@@ -94,21 +102,65 @@ def near(x: float, y: float) -> bool:
     return bool(abs(x - y) <= CLOSE * max(abs(x), abs(y)))
 
 
-def _structures(one: Any, other: Any, first: Observed, second: Observed) -> tuple[Any, str]:
+def _structures(first: Observed, second: Observed) -> tuple[Any, str, list[object]]:
+    """What kind of difference it is, in words, and the keys and indices of the part that differs."""
     if first.error is not None or second.error is not None:
         ends = [_end(seen) for seen in (first, second)]
-        return "error", f"on d1 it {ends[0]} and on d2 it {ends[1]}, whatever the noise"
-    try:
-        if isinstance(first.output, dict) and isinstance(second.output, dict):
-            return "keys", "the output has other keys on d1 than on d2, whatever the noise"
-        if _reordered(first.output, second.output):
-            return "order", "the output has the same parts in another order on d1 than on d2, whatever the noise"
-        sizes = len(first.output), len(second.output)
-        if sizes[0] != sizes[1] and type(first.output) is type(second.output) and not isinstance(first.output, str):
-            return "length", f"the output has {sizes[0]} parts on d1 and {sizes[1]} on d2, whatever the noise"
-    except TypeError:
-        pass
-    return "type", "the output is of another kind on d1 than on d2, whatever the noise"
+        return "error", f"on d1 it {ends[0]} and on d2 it {ends[1]}, whatever the noise", []
+    path, one, other = _parted(plain_parts(first.output), plain_parts(second.output))
+    name = "".join(f"[{step!r}]" for step in path)
+    name = f"output{name}" if name else "the output"
+    if isinstance(one, dict) and isinstance(other, dict):
+        return "keys", f"{name} has other keys on d1 than on d2, whatever the noise", path
+    if _reordered(one, other):
+        return "order", f"{name} has the same parts in another order on d1 than on d2, whatever the noise", path
+    if type(one) is type(other) and isinstance(one, list | tuple) and len(one) != len(other):
+        return "length", f"{name} has {len(one)} parts on d1 and {len(other)} on d2, whatever the noise", path
+    told_parts = [_told_part(part) for part in (one, other)]
+    if isinstance(one, str) and isinstance(other, str) and told_parts[0] == told_parts[1]:
+        return "text", f"nothing hides {name}: it is another text on d1 than on d2", path
+    if type(one) is type(other) and told_parts[0] != told_parts[1]:
+        return "text", f"nothing hides {name}: it is {told_parts[0]} on d1 and {told_parts[1]} on d2", path
+    return "type", f"{name} is {told_parts[0]} on d1 and {told_parts[1]} on d2, whatever the noise", path
+
+
+def _parted(one: Any, other: Any) -> tuple[list[object], Any, Any]:
+    """Two outputs without the parts that are of one structure: where they differ, and what is there."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        steps: list[Any] = list(one)
+    elif type(one) is type(other) and isinstance(one, list | tuple) and len(one) == len(other):
+        steps = [] if _reordered(one, other) else list(range(len(one)))
+    else:
+        steps = []
+    for step in steps:
+        if told(one[step]).structure != told(other[step]).structure:
+            path, *rest = _parted(one[step], other[step])
+            return [step, *path], rest[0], rest[1]
+    return [], one, other
+
+
+def plain_parts(value: Any) -> Any:
+    """An output with a dict in the place of each dataclass.
+
+    >>> from refutedp.model.records import Counts
+    >>> plain_parts((Counts(1, 2, 3, 4), 5))[0]["n_x"]
+    3
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain_parts(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain_parts, value))
+    return {key: plain_parts(part) for key, part in value.items()} if type(value) is dict else value
+
+
+def _told_part(part: Any) -> str:
+    """A part of an output; of a number, which may be noisy, what it is."""
+    if isinstance(part, bool | np.bool_) or part is None:
+        return str(part)
+    if isinstance(part, int | float | np.number):
+        return "a number" if math.isfinite(part) else str(part)
+    words = repr(part) if isinstance(part, str) else f"of type {type(part).__name__}"
+    return words if len(words) <= 30 else f"{words[:27]}..."
 
 
 def _reordered(one: Any, other: Any) -> bool:

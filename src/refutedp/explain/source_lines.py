@@ -126,6 +126,49 @@ def _sum_without(path: list[ast.AST]) -> str:
     return " + ".join(rest)
 
 
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def only_as_asked(site: CallSite) -> bool:
+    """Whether a helper draws once, from nothing but what it was given."""
+    path = path_to(site.code, site)
+    function = function_of(site.code)
+    arguments = getattr(function, "args", None)
+    if not path or not isinstance(path[0], ast.Call) or arguments is None:
+        return False
+    given = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    parts = [node for part in (*path[0].args, *path[0].keywords) for node in ast.walk(part)]
+    names = {node.id for node in parts if isinstance(node, ast.Name)}
+    numbers = [node.value for node in parts if isinstance(node, ast.Constant)]
+    computed = any(isinstance(node, ast.Attribute | ast.Call) for node in parts)
+    if any(isinstance(node, _LOOPS) for node in (path[: path.index(function)] if function in path else ())):
+        return False
+    return bool(names) and names <= given and not computed and all(one in (0, 1, None) for one in numbers)
+
+
+def noise_at(site: CallSite, side: str) -> ast.expr | None:
+    """The expression of the noise in a sum, or the one that is assigned to its variable."""
+    node = next(iter(path_to(site.code, site)), None)
+    if not isinstance(node, ast.BinOp):
+        return None
+    noise = node.left if side == "left" else node.right
+    function = function_of(site.code)
+    if isinstance(noise, ast.Name) and function is not None:
+        made = [
+            one
+            for one in _own(function)
+            if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign)
+            and any(isinstance(part, ast.Name) and part.id == noise.id for part in _targets(one))
+        ]
+        if len(made) == 1 and isinstance(made[0], ast.Assign) and isinstance(made[0].targets[0], ast.Name):
+            return made[0].value
+    return noise
+
+
+def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> list[ast.AST]:
+    return [part for one in getattr(node, "targets", [getattr(node, "target", node)]) for part in ast.walk(one)]
+
+
 _CLIPS = ("clip", "min", "max", "minimum", "maximum")
 
 
@@ -184,6 +227,9 @@ def released_at(code: CodeType, line: int, steps: list[object], taken: set[int])
             key = steps.pop(0)
             pairs = zip(node.keys, node.values, strict=True)
             inner = next((value for name, value in pairs if name is not None and _constant(name) == key), None)
+        elif isinstance(node, ast.Call) and steps and isinstance(steps[0], str):
+            inner = next((one.value for one in node.keywords if one.arg == steps[0]), None)
+            steps.pop(0)
         elif isinstance(node, ast.List | ast.Tuple) and steps and isinstance(steps[0], int):
             place = steps.pop(0)
             assert isinstance(place, int)

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from refutedp.detector.result import Result, Verdict
 from refutedp.explain.blame import Blame, Suspect, blame
-from refutedp.explain.costs import claimed_epsilon
-from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, unseeded, with_noise
+from refutedp.explain.costs import amount, claimed_amount, claimed_epsilon, in_words, needed_factor
+from refutedp.explain.edits import Edit, decided, generator_in, refreshed, scaled, stretched, unseeded, with_noise
 from refutedp.explain.hints import hints_of
 from refutedp.explain.interventions import Trials
 from refutedp.explain.observed import Watcher, scale_of
-from refutedp.explain.source_lines import function_of
+from refutedp.explain.source_lines import function_of, place_of
 from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
 from refutedp.model.mechanism import Mechanism
@@ -166,21 +166,25 @@ def _edits(suspect: Suspect, blamed: Blame, result: Result, mechanism: Mechanism
             generator = generator_in(function_of(suspect.code), mechanism)
             if generator is not None and left > 0.05 * epsilon:
                 yield with_noise(suspect.code, place, suspect.spot, _nice(suspect.moves / left), generator)
-        case "noise" if suspect.draw is not None:
+        case "noise" if suspect.spot is not None and suspect.code is not None:
             for factor in _factors(suspect, blamed, result):
-                edit = scaled((suspect.draw, *suspect.beside), place, factor)
+                yield stretched(suspect.code, place_of(suspect.code, suspect.line), suspect.spot, factor)
+        case "noise" if suspect.draw is not None:
+            own = place_of(suspect.draw.site.code, suspect.draw.site.line)
+            for factor in _factors(suspect, blamed, result):
+                edit = scaled((suspect.draw, *suspect.beside), own, factor)
                 if edit is not None:
                     yield edit
 
 
 def _factors(suspect: Suspect, blamed: Blame, result: Result) -> list[float]:
     """How many times the noise may be enough: by the ledger, where it tells, else twice and as the bound says."""
-    epsilon = claimed_epsilon(result.claim)
+    epsilon, claimed = claimed_epsilon(result.claim), claimed_amount(result.claim)
     row = next((one for one in blamed.rows if one.place == suspect.place and one.cost), None)
-    if epsilon is not None and row is not None and row.cost is not None and blamed.spent is not None:
-        left = epsilon - (blamed.spent - row.cost)
-        if left > 0.05 * epsilon and row.cost > OVER * left:
-            return [_nice(row.cost / left)]
+    if row is not None and row.cost is not None and blamed.spent is not None:
+        left = claimed - (blamed.spent - row.cost)
+        if left > 0.05 * claimed and row.cost > OVER * left:
+            return [_nice(needed_factor(row.distribution, row.cost / left, result.claim))]
     assert result.counterexample is not None
     shown = result.counterexample
     bound = shown.bound(result.claim) if isinstance(shown, ExactEvidence) else shown.epsilon_lower_bound
@@ -215,7 +219,8 @@ def _less_epsilon(result: Result, blamed: Blame, mechanism: Mechanism) -> Iterat
         return
     bound = result.counterexample.epsilon_lower_bound / epsilon
     known = [] if not blamed.spent or blamed.spent <= epsilon else [_nice(blamed.spent / epsilon)]
-    for factor in dict.fromkeys(known or (2.0, _nice(1.2 * max(bound, 2.0)))):
+    guess = _nice(1.2 * max(bound, 2.0))
+    for factor in dict.fromkeys(known or (2.0, guess, 2 * guess)):
         told = given[name] / factor
         words = f"called with {name}={told:.4g}, and claimed for {epsilon:g}"
         yield Edit("epsilon", None, factor, words, None, None, {name: told})
@@ -233,33 +238,36 @@ def _statement(named: Suspect | None, blamed: Blame, claim: Claim, remedies: lis
     if named.kind != "noise":
         return f"{named.words[0].upper()}{named.words[1:]}."
     row = next((one for one in blamed.rows if one.place == named.place and (one.cost or one.unbounded)), None)
-    mended = next((one for one in remedies if one.mends and one.place == named.place), None)
+    mended = next((one for one in remedies if one.mends and one.change == "scale"), None)
     if row is None or row.moves is None:
         if mended is not None:
             return f"The noise of line {line} is too small."
         if row is not None:
-            told = f"ε {row.cost:.3g}" if row.cost else "no ε allows that"
+            told = in_words(row.cost, claim) if row.cost else f"no {claim.letter} allows that"
             return f"The choice of line {line} has other probabilities on d1 than on d2: {told}."
         return f"The noise of line {line} does not hide what differs."
-    claimed = claimed_epsilon(claim)
-    if row.cost and claimed is not None and row.cost <= claimed < (blamed.spent or 0.0):
-        return (
-            f"Line {line} costs ε {row.cost:.3g} and all lines together ε {blamed.spent:.3g}: {claimed:g} is claimed."
-        )
-    used = " for all that it is used for" if row.cost and claimed is not None and row.cost <= claimed else ""
-    return f"The noise of line {line} is too small{used}: {row_words(row)}."
+    claimed, spent = claimed_amount(claim), blamed.spent or 0.0
+    if row.cost and row.cost <= claimed < spent and claimed_epsilon(claim) is not None:
+        own, together = in_words(row.cost, claim), in_words(spent, claim)
+        return f"Line {line} costs {own} and all lines together {together}: {claimed:g} is claimed."
+    used = " for all that it is used for" if row.cost and row.cost <= claimed else ""
+    return f"The noise of line {line} is too small{used}: {row_words(row, claim)}."
 
 
-def row_words(row: LedgerRow) -> str:
+def row_words(row: LedgerRow, claim: Claim) -> str:
     """What a row of the ledger says, such as "`total` moves by 5 where the scale is 1: ε 5"."""
     what = f"`{row.hides}`" if row.hides and len(row.hides) <= 40 else "what it hides"
     parts = []
     if row.moves is not None:
-        parts.append(f"{what} moves by {row.moves:.4g}")
+        parts.append(f"{what} moves by {amount(row.moves, 4)}")
         if row.scale is not None:
             parts.append(f"where the scale is {row.scale:.4g}")
     elif row.cost:
         parts.append("its probabilities differ")
     if row.unbounded:
-        return f"{' '.join(parts)}, which no ε allows" if parts else "no ε allows what it does"
-    return f"{' '.join(parts)}: ε {row.cost:.3g}" if row.cost else " ".join(parts)
+        return (
+            f"{' '.join(parts)}, which no {claim.letter} allows"
+            if parts
+            else f"no {claim.letter} allows what it does"
+        )
+    return f"{' '.join(parts)}: {in_words(row.cost, claim)}" if row.cost else " ".join(parts)

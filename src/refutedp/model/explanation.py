@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 from refutedp.model.records import Counts
 
 DiscrepancyKind: TypeAlias = Literal[
-    "branch", "count", "length", "keys", "order", "type", "error", "value", "scale", "seed", "draws"
+    "branch", "count", "length", "keys", "order", "type", "text", "error", "value", "scale", "seed", "draws"
 ]
-"""What differs between d1 and d2 without noise: the way that a branch goes, how often a loop turns, the length, keys,
-order or type of the output, an exception, a released number, the scale of noise; or noise that a fixed seed makes the
-same in every run, or that the two inputs draw at other lines."""
+"""What differs between d1 and d2 without noise: the way that a branch goes, how often a loop turns, the length,
+keys, order or type of the output, a text or flag in it, an exception, a released number, the scale of noise; or
+noise that a fixed seed makes the same in every run, or that the two inputs draw at other lines."""
 Change: TypeAlias = Literal["scale", "fresh", "seed", "noise", "branch", "epsilon"]
 """What was changed: the scale of noise at a line, noise shared between values drawn afresh, a fixed seed left out,
 noise added to what had none, a branch taken alike on both inputs, the ε that the mechanism is told."""
@@ -35,10 +35,10 @@ class Place:
 class LedgerRow:
     """The noise drawn at one line, and what it hides.
 
-    `scale` is that of the distribution, None where no one number says it. `times` is how many numbers were drawn on
-    d1. On the same draws, the value that the noise is added to `moves` by so much between d1 and d2 (the sum over all
-    numbers drawn), which costs `cost` in units of ε; None where that is not known, and `unbounded` where no ε is
-    enough. `hides` is that value in words, "" where nothing is known of it.
+    `scale` is that of the distribution, None where no one number says it. `times` is how many numbers were drawn
+    on d1. On the same draws, the value that the noise is added to `moves` by so much between d1 and d2 (the sum
+    over all numbers drawn), which costs `cost` in units of the claim (ε, ρ or μ); None where that is not known,
+    and `unbounded` where no number is enough. `hides` is that value in words, "" where nothing is known of it.
     """
 
     place: Place

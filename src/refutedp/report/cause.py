@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 from refutedp.detector.result import Result
+from refutedp.explain.costs import amount
+from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Remedy
+from refutedp.report.readable import number_words
 
-MOST_ROWS, MOST_TOLD = 4, 1
-"""Rows of the ledger, and hints that are told, the most specific first: the first screen has room for no more."""
+MOST_TOLD = 1
+"""Hints that are told, the most specific first: the first screen has room for no more."""
 _WIDEST = 100
 
 
@@ -46,32 +49,32 @@ def _remedy_lines(told: Explanation) -> list[str]:
     return lines
 
 
-def ledger_lines(result: Result) -> list[str]:
+def ledger_lines(result: Result, most: int) -> list[str]:
     """What the noise of each line hides between d1 and d2, and what that costs."""
     told = result.explanation
     if told is None or not told.ledger:
         return []
     together = ""
     if told.spent and told.claimed is not None and len(told.ledger) > 1:
-        together = f" (ε {told.spent:.3g} in all; {told.claimed:.3g} is claimed)"
+        together = f" (ε {number_words(told.spent)} in all; {told.claimed:.3g} is claimed)"
     lines = [f"What each line draws, and how far what it hides moves from d1 to d2{together}:"]
-    lines += [f"  {row_line(row)}" for row in told.ledger[:MOST_ROWS]]
-    if len(told.ledger) > MOST_ROWS:
-        lines.append(f"  and {len(told.ledger) - MOST_ROWS} lines more")
+    lines += [f"  {row_line(row, result.claim)}" for row in told.ledger[:most]]
+    if len(told.ledger) > most:
+        lines.append(f"  and {len(told.ledger) - most} lines more")
     return lines
 
 
-def row_line(row: LedgerRow) -> str:
+def row_line(row: LedgerRow, claim: Claim) -> str:
     """A row of the ledger in one line."""
     times = "" if row.times == 1 else f", {row.times:,} numbers"
     scale = "" if row.scale is None else f" of scale {row.scale:.4g}"
     line = f"line {row.place.line}: {row.distribution}{scale}{times}"
     if row.moves and math.isfinite(row.moves):
         what = row.hides if row.hides and len(row.hides) <= 40 else "what it hides"
-        line += f"; {what} moves by {row.moves:.4g}"
+        line += f"; {what} moves by {amount(row.moves, 4)}"
     if row.unbounded:
-        return f"{line}, which no ε allows"
-    return f"{line}, which costs ε {row.cost:.3g}" if row.cost else line
+        return f"{line}, which no {claim.letter} allows"
+    return f"{line}, which costs {claim.letter} {number_words(row.cost)}" if row.cost else line
 
 
 def _short(text: str) -> str:

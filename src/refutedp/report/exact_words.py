@@ -25,11 +25,13 @@ def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
     )
 
 
-def exact_lines(exact: ExactEvidence, claim: Claim) -> list[str]:
+def exact_lines(exact: ExactEvidence, claim: Claim, most: int = 8) -> list[str]:
     """The evidence as lines of a report."""
     bound = f"real {claim.letter} ≥ {exact_bound(exact, claim)}"
     if exact.pieces:
-        rows = [f"    {low:>14}  {high:>14}  {words}" for words, low, high in piece_rows(exact)]
+        pieces = piece_rows(exact)
+        rows = [f"    {low:>14}  {high:>14}  {words}" for words, low, high in pieces[:most]]
+        rows += [f"    and {len(pieces) - most} pieces more"] if len(pieces) > most else []
         return [
             "    P(M(d1)) ≥      P(M(d2)) ≤",
             *rows,
@@ -87,11 +89,9 @@ def loss_lines(loss: ExactLoss | None) -> list[str]:
     value = "infinite" if math.isinf(low) else f"{(low + high) / 2:.6g}"
     exact = ""
     if loss.delta is not None and loss.delta[0] > 0:
-        exact = f", and at the claimed ε the real δ {sum(loss.delta) / 2:.6g}"
+        exact = f" (at the claimed ε, its δ is {sum(loss.delta) / 2:.6g})"
     paths = f"{first:,} on d1 and {second:,} on d2"
-    return [
-        f"  on this pair the real ε is {value}{exact}, up to rounding, and no more: all paths are known ({paths})"
-    ]
+    return [f"  the exact ε of this pair is {value}{exact}, up to rounding: all its paths are known ({paths})"]
 
 
 def probability_text(value: float) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from refutedp.model.claims import Claim
 from refutedp.model.explanation import Explanation, LedgerRow, Place
 from refutedp.model.mechanism import Origin
 from refutedp.model.records import Pair
-from refutedp.report.text import aligned, record_texts
+from refutedp.report.pairs_as_text import aligned, record_texts
+from refutedp.report.readable import number_words
 
 MOST_ROWS = 60
 """Rows of an input; of longer inputs, those that differ are shown."""
@@ -106,12 +108,13 @@ def _same(one: str, other: str) -> bool:
     return bool(second) and (first.startswith(second) or second.startswith(first))
 
 
-def cost_words(row: LedgerRow) -> str:
+def cost_words(row: LedgerRow, claim: Claim) -> str:
     """What a row costs, for a table.
 
-    >>> cost_words(LedgerRow(Place("", 1, "", ""), "laplace", 2.0, 1, "x", 10.0, 5.0))
+    >>> from refutedp.model.claims import PureDP
+    >>> cost_words(LedgerRow(Place("", 1, "", ""), "laplace", 2.0, 1, "x", 10.0, 5.0), PureDP(1.0))
     'ε 5'
     """
     if row.unbounded:
-        return "no ε is enough"
-    return "" if row.cost is None else f"ε {row.cost:.3g}"
+        return f"no {claim.letter} is enough"
+    return "" if row.cost is None else f"{claim.letter} {number_words(row.cost)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -84,17 +85,20 @@ def with_code(words: str) -> Markup:
     parts = words.split("`")
     if len(parts) % 2 == 0:
         return escape(words)
-    made = [Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
-    return Markup("").join(made)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(breakable(part)) if i % 2 else escape(part) for i, part in enumerate(parts))
+
+
+_LINE_ENDS = re.compile(r"(?<=[/_=(\[{:])(?=\S)|(?<=,)(?=\S)|(?<=[^\W\d]\.)(?=\w)|(?<=\))(?=\.)")
 
 
 def breakable(words: str) -> Markup:
-    """A path or a name, escaped, with places where a line may end.
+    """Code, a path or a name, escaped, with places where a line may end: words and numbers stay whole.
 
-    >>> breakable("a/b_c")
-    Markup('a/<wbr>b_<wbr>c')
+    >>> breakable("a/b_c=10.5")
+    Markup('a/<wbr>b_<wbr>c=<wbr>10.5')
     """
-    return Markup(str(escape(words)).replace("/", "/<wbr>").replace("_", "_<wbr>"))
+    return Markup("<wbr>").join(escape(part) for part in _LINE_ENDS.split(str(words)))
 
 
 @functools.cache

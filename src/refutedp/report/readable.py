@@ -39,7 +39,11 @@ def ratio_words(epsilon: float) -> str:
 
     >>> ratio_words(0.5), ratio_words(1.0)
     ('e⁰·⁵ = 1.65', 'e¹ = 2.72')
+    >>> ratio_words(1e-300)
+    '1'
     """
+    if "e" in f"{epsilon:g}":  # too small or too large for an exponent of its own
+        return number_words(math.exp(epsilon)) if epsilon < 700 else f"exp({epsilon:g})"
     power = f"e{raised(epsilon)}"
     return power if epsilon > 700 else f"{power} = {number_words(math.exp(epsilon))}"
 

@@ -113,7 +113,7 @@ def _related(result: Result, place: Place | None) -> list[dict[str, Any]]:
     told = result.explanation
     if told is None:
         return []
-    others = [(row.place, row_line(row)) for row in told.ledger]
+    others = [(row.place, row_line(row, result.claim)) for row in told.ledger]
     others += [(one.place, one.words) for one in told.discrepancies if one.place is not None]
     others = [(one, words) for one, words in others if in_a_file(one)]
     return [

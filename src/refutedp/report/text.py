@@ -2,51 +2,81 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from refutedp.detector.confirmations import confirmation_of
 from refutedp.detector.result import Result, Sweep, Verdict
 from refutedp.detector.verdict import float_leak_note, p_value_text
 from refutedp.model.claims import Claim
-from refutedp.model.datasets import Container, container_of
 from refutedp.model.records import Estimates, Evidence, Pair
 from refutedp.report.cause import cause_lines, ledger_lines, remedy_told
 from refutedp.report.exact_words import exact_lines, loss_lines
+from refutedp.report.pairs_as_text import pair_lines
 from refutedp.report.readable import number_words, p_words, ratio_words
 
-MOST_ROWS = 12
-"""Rows of a table in a text; of longer tables, those that differ are shown."""
-WIDEST_LINE = 100
-"""Letters of a line that holds two things."""
-WIDEST = 30
-"""Letters of a cell."""
+WIDTH = 120
+"""Columns of a screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a text tells of what may be long: rows of tables, of the ledger and of pieces, letters of a line."""
+
+    table: int | None
+    ledger: int
+    pieces: int
+    letters: int
+
+
+ROOMS = (
+    Room(None, 4, 8, 3 * WIDTH),
+    Room(6, 4, 6, 3 * WIDTH),
+    Room(4, 3, 5, 2 * WIDTH),
+    Room(2, 1, 3, WIDTH),
+    Room(0, 1, 2, WIDTH),
+)
+"""From the most to the least: the first with which a text fits on a screen is taken."""
+SCREEN, HALF_SCREEN = 30, 15
+"""Rows of a screen, for a violation, and what a correct mechanism may take of it."""
 
 
 def explain(result: Result) -> str:
-    """The whole result as text."""
+    """The whole result as text; what is long is cut where it would not fit on a screen."""
+    most = SCREEN if result.verdict is Verdict.VIOLATION else HALF_SCREEN
+    lines: list[str] = []
+    for room in ROOMS:
+        lines = [_cut(line, room.letters) for line in _lines(result, room)]
+        if sum(max(math.ceil(len(line) / WIDTH), 1) for line in lines) <= most:
+            break
+    return "\n".join(lines)
+
+
+def _cut(line: str, letters: int) -> str:
+    return line if len(line) <= letters else f"{line[: letters - 3]}..."
+
+
+def _lines(result: Result, room: Room) -> list[str]:
     lines = [_first_line(result), *cause_lines(result), ""]
     if result.exact is not None:
-        lines += pair_lines(result.exact.pair)
+        lines += pair_lines(result.exact.pair, room.table)
         lines += _arguments(result.exact.pair)
-        lines += [f"  event: {result.exact.event.words()}", "", *exact_lines(result.exact, result.claim)]
+        told = exact_lines(result.exact, result.claim, room.pieces)
+        lines += [f"  event: {result.exact.event.words()}", "", *told]
         lines += [*loss_lines(result.loss), ""]
     elif result.evidence is not None:
-        lines += pair_lines(result.evidence.pair)
+        lines += pair_lines(result.evidence.pair, room.table)
         lines += _arguments(result.evidence.pair)
         lines.append(f"  event: {result.evidence.event.words()}")
         lines += _rates(result)
         lines += [*loss_lines(result.loss), ""]
     lines += _effort(result)
     lines += [f"Note: {note}" for note in _notes(result)]
-    lines += [*ledger_lines(result), _next_step(result)]
+    lines += [*ledger_lines(result, room.ledger), _next_step(result)]
     if result.verdict is not Verdict.VIOLATION:
         # What was not found needs no room to be looked at.
         lines = [line for line in lines if line]
-    return "\n".join(lines)
+    return lines
 
 
 def _notes(result: Result) -> list[str]:
@@ -125,7 +155,7 @@ def _counted(evidence: Evidence) -> list[str]:
 
 def _estimated(evidence: Evidence, weighted: Estimates) -> list[str]:
     lines = [
-        f"  on {side} it happens in {_small(rate)} of runs, give or take {_small(error)}"
+        f"  on {side} it happens in {_small(rate)} of runs{f', give or take {_small(error)}' if error else ''}"
         for side, rate, error in zip(("d1", "d2"), weighted.rates, weighted.errors, strict=True)
     ]
     counts = evidence.counts
@@ -256,118 +286,3 @@ def explain_sweep(sweep: Sweep) -> str:
         )
     lines += [f"Note: {note}" for note in sweep.notes]
     return "\n".join(lines)
-
-
-def pair_lines(pair: Pair) -> list[str]:
-    """The inputs below each other, with marks where they differ."""
-    one, other = (container_of(data) for data in (pair.d1, pair.d2))
-    if one is not None and one is other and (_is_table(one, pair.d1) or _is_table(one, pair.d2)):
-        tables = [*_table(one, "d1", pair.d1, pair.d2), *_table(one, "d2", pair.d2, pair.d1)]
-        return [*tables, f"  ({pair.category})"]
-    first, second = record_texts(pair.d1), record_texts(pair.d2)
-    if first is None or second is None:
-        return [f"  d1 = {pair.d1!r}", f"  d2 = {pair.d2!r}", f"  ({pair.category})"]
-    cells = aligned(first, second)
-    extra = abs(len(first) - len(second))
-    note = f"({pair.category})" if not extra else f"({pair.category}; one input is {extra} longer)"
-    widths = [max(len(a or ""), len(b or "")) for a, b in cells]
-    rows = [f"  {name} = [{_row([cell[i] for cell in cells], widths)}]" for i, name in enumerate(("d1", "d2"))]
-    kept = len(cells)
-    while kept and None in cells[kept - 1]:  # what one input has more at its end needs no mark
-        kept -= 1
-    marks = [("^" if a != b else "").rjust(w) for (a, b), w in list(zip(cells, widths, strict=True))[:kept]]
-    return [*rows, f"        {'  '.join(marks)}   {note}".rstrip()]
-
-
-def aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[str | None, str | None]]:
-    """Records by position, or, where one input has more, with gaps in the other so that equal ones face each other.
-
-    >>> aligned(["a", "b", "c"], ["a", "c"])
-    [('a', 'a'), ('b', None), ('c', 'c')]
-    """
-    if len(one) == len(other):
-        return list(zip(one, other, strict=True))
-    cells: list[tuple[str | None, str | None]] = []
-    for _, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        left: list[str | None] = [*one[a:b], *[None] * ((d - c) - (b - a))]
-        right: list[str | None] = [*other[c:d], *[None] * ((b - a) - (d - c))]
-        cells += zip(left, right, strict=True)
-    return cells
-
-
-def record_texts(data: Any) -> list[str] | None:
-    """Each record as text, parts named where the data set names them; None for what has no records.
-
-    >>> record_texts([1, "a"])
-    ['1', "'a'"]
-    """
-    container = container_of(data)
-    if container is None:
-        items = list(data) if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) else None
-        return None if items is None else [repr(item) for item in items]
-    fields = container.fields(data)
-    if fields is None:
-        return [repr(record) for record in container.records(data)]
-    return [
-        ", ".join(f"{field.name}={value!r}" for field, value in zip(fields, record, strict=True))
-        for record in container.records(data)
-    ]
-
-
-def _row(cells: Sequence[str | None], widths: Sequence[int]) -> str:
-    """Cells with commas between those that are there; a gap is left blank, a last one away."""
-    last = max((i for i, cell in enumerate(cells) if cell is not None), default=-1)
-    text = ""
-    for i, (cell, width) in enumerate(zip(cells[: last + 1], widths, strict=False)):
-        comma = ", " if i < last else ""
-        text += " " * (width + len(comma)) if cell is None else cell.rjust(width) + comma
-    return text
-
-
-def _is_table(container: Container, data: Any) -> bool:
-    return container.fields(data) is not None or getattr(data, "ndim", 1) == 2
-
-
-def _table(container: Container, name: str, data: Any, beside: Any) -> list[str]:
-    """One input as a table, a ">" before each row that the other does not have."""
-    records = container.records(data)
-    fields = container.fields(data)
-    types = f"of {data.dtype}" if fields is None else f"({', '.join(f'{f.name} {f.dtype}' for f in fields)})"
-    rows = "1 row" if len(records) == 1 else f"{len(records)} rows"
-    own = _own_rows(container, data, beside)
-    shown = [i for i in range(len(records)) if len(records) <= MOST_ROWS or i in own]
-    cells = [[_cell(value) for value in records[i]] for i in shown]
-    width = data.shape[1] if fields is None else len(fields)
-    header = [str(i) for i in range(width)] if fields is None else [field.name for field in fields]
-    table = [header, *cells] if cells else []
-    widths = [max(len(row[i]) for row in table) for i in range(width)] if table else []
-    marks = ["", *(">" if i in own else "" for i in shown)]
-    lines = [f"  {name} = {container.name} {types}, {rows}"]
-    lines += [
-        f"   {mark:1}  {'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}"
-        for mark, row in zip(marks, table, strict=False)
-    ]
-    hidden = len(records) - len(shown)
-    return [*lines, f"      and {hidden} rows that both inputs have"] if hidden else lines
-
-
-def _own_rows(container: Container, data: Any, beside: Any) -> set[int]:
-    """Positions of the records that the other data set does not have, or has fewer of.
-
-    >>> _own_rows(container_of([]), [1, 2, 2], [1, 2])
-    {2}
-    """
-    rest = Counter(container.key(record) for record in container.records(beside))
-    own = set()
-    for i, record in enumerate(container.records(data)):
-        key = container.key(record)
-        if rest[key] > 0:
-            rest[key] -= 1
-        else:
-            own.add(i)
-    return own
-
-
-def _cell(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."

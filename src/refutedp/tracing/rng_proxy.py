@@ -61,7 +61,7 @@ class Handler(ABC):
 
     def unlisted(self, proxy: Any, name: str) -> Any:
         """What a name means that the proxy does not list: refused, unless the handler knows it."""
-        self.refuse(f"it uses {type(proxy).__name__}.{name}, which lifted runs do not know")
+        self.refuse(f"it calls {proxy.called}.{name}, which lifted runs do not know")
 
 
 def normal_size(size: Any, handler: Handler) -> Shape:
@@ -105,6 +105,9 @@ _TYPED = frozenset({"random", "standard_normal", "standard_exponential", "standa
 
 class RngProxy:
     """Calls for randomness, sent on to a handler; a name that is not listed is refused."""
+
+    called = "rng"
+    """What messages call it."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -178,6 +181,8 @@ class GeneratorProxy(RngProxy):
 class RandomStateProxy(RngProxy):
     """Stands in for the module `numpy.random`."""
 
+    called = "np.random"
+
     def __init__(self, handler: Handler, generator: GeneratorProxy) -> None:
         super().__init__(handler)
         self.Generator: Any = np.random.Generator
@@ -226,6 +231,8 @@ class RandomStateProxy(RngProxy):
 
 class PythonRandomProxy(RngProxy):
     """Stands in for the module `random`."""
+
+    called = "random"
 
     def _check(self, distribution: Distribution, params: tuple[Any, ...]) -> None:
         """Refuse parameters with which `random`, written in Python, may do other things than NumPy with columns."""
