@@ -32,7 +32,7 @@ def test_all_tests_of_a_sprint_together_have_their_share_of_the_significance():
 
 
 def test_correct_mechanisms_are_convicted_no_more_often_than_the_significance_says():
-    checks = 36
+    checks = 18
     verdicts = [
         check(CORRECT[seed % 3], epsilon=0.5, significance=0.05, seed=seed, progress=False, **SMALL).verdict
         for seed in range(checks)
