@@ -2,9 +2,9 @@
 
 `python -m bench.battery [bugs] [twins] [NAME ...] [first=0] [last=...] [seeds=0,1,2,3,4] [seconds=120] [limit=...]`:
 each bug with seed 0, each twin with every seed; of the cases named (`first half`, `second half`, `third part`,
-`together`, or a case), or all of the two halves, and of those the numbers first to last. `seconds` on the wall end a
-check, and `limit` is the time limit of a check. Prints seconds on the wall and of the processor, how many bugs are
-found, and how many twins are convicted; exits with code 1 if any twin is.
+`fourth part`, `together`, or a case), or all of the two halves, and of those the numbers first to last. `seconds` on
+the wall end a check, and `limit` is the time limit of a check. Prints seconds on the wall and of the processor, how
+many bugs are found, and how many twins are convicted; exits with code 1 if any twin is.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import time
 from typing import Any
 
 from refutedp import check
-from tests.battery import first_half, second_half, third_part, together
+from tests.battery import first_half, fourth_part, second_half, third_part, together
 from tests.battery.case import Case
 
 HALVES = {
     "first half": first_half.CASES,
     "second half": second_half.CASES,
     "third part": third_part.CASES,
+    "fourth part": fourth_part.CASES,
     "together": together.CASES,
 }
 IN_TIME = 30.0

@@ -10,9 +10,9 @@ import itertools
 import pytest
 
 from refutedp import Verdict, check
-from tests.battery import first_half, second_half, third_part
+from tests.battery import first_half, fourth_part, second_half, third_part
 
-PARTS = (first_half, second_half, third_part)
+PARTS = (first_half, second_half, third_part, fourth_part)
 CASES = {case.name: case for part in PARTS for case in part.CASES}
 SMALL = {"confirm_runs": 10_000, "progress": False}
 """Search runs as ever, for they decide how many pairs are looked at."""
@@ -20,6 +20,7 @@ SLOW = {
     *("customers_by_plan", "relative_income", "program_totals", "program_visits", "program_balance", "program_tax"),
     *("program_loyalty", "winner", "pretty_count", "noise_pool", "mean_delay", "age_bands", "newsletter"),
     *("sampled_total", "typical_wait", "recent_mean", "most_popular", "poll", "clipped_sum", "mean_grade"),
+    *("ties_by_exact_answers", "decimal_total", "coin_of_the_system", "sum_of_ages"),
     *("slow_calls", "total_between", "small_integers", "program_stock", "tickets_by_status", "time_online"),
 }
 """Call by call, with frames, programs or many arguments: left to the bench. The last one is not found."""

@@ -1,10 +1,13 @@
 """The ledger: what moves on the same draws, against the noise that hides it."""
 
 import contextlib
+import dataclasses
 import itertools
 import random
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from refutedp.model.mechanism import describe
@@ -58,6 +61,40 @@ def test_numbers_in_texts_are_numbers():
 def test_equal_inputs_cost_nothing():
     assert loss(noisy, [1], [1]).size == 0
     assert loss(noisy, [1], [1]).words == "nothing moved"
+
+
+@dataclasses.dataclass(slots=True)
+class Figures:
+    total: float
+    mean: float
+
+
+class Fitted:
+    def __init__(self, slope):
+        self.slope, self._kept = slope, object()
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: Figures(x, 2.0),
+        Fitted,
+        lambda x: pd.Series({"a": x}),
+        lambda x: pd.DataFrame({"city": ["A"], "n": [x]}),
+        lambda x: pl.DataFrame({"city": ["A"], "n": [x]}),
+        lambda x: pl.Series([x]),
+    ],
+)
+def test_numbers_in_objects_and_tables_are_numbers(wrap):
+    found = loss(lambda queries, rng: wrap(queries[0] + rng.laplace(scale=100.0)), [1], [2])
+    assert 0 < found.size < 0.1
+
+
+def test_little_noise_beside_much_is_seen():
+    def count_and_total(queries, rng):
+        return [queries[0] + rng.laplace(), queries[0] + rng.laplace(scale=1000.0)]
+
+    assert 0.5 < loss(count_and_total, [1], [2]).size < 2
 
 
 def test_errors_are_answers():

@@ -9,7 +9,8 @@ and repeated: confirmation is fresh.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+import sys
+from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -128,6 +129,7 @@ def search(
     pilot_runs = max(settings.search_runs // PILOT_SHARE, 100)
     arms: list[Arm] = []
     fresh: Sequence[Sampler] = prepared.samplers
+    proposed = range(len(fresh), sys.maxsize)
     while fresh:
         last = len(prepared.samplers)
         numbers = [number for number in range(last - len(fresh), last) if not prepared.waits(number)]
@@ -144,7 +146,7 @@ def search(
         noise_free=sum(arm.seen.noise_free for arm in arms),
         same=arms[0].seen.same if all(arm.seen.same for arm in arms) else "",
     )
-    arms, suspected = _ordinary_first(arms, scorer.threshold)
+    arms, suspected = _ordinary_first(arms, scorer.threshold, proposed)
     arms = race.after_the_pilot(arms, promising)
     rest = race.affordable("search", arms, max(settings.search_runs - pilot_runs, 100))
     arms = race.look("search", arms, rest, MAIN_STREAM, learn=race.worth_learning(arms))
@@ -172,18 +174,20 @@ def search(
     )
 
 
-def _ordinary_first(arms: list[Arm], threshold: float) -> tuple[list[Arm], str]:
+def _ordinary_first(arms: list[Arm], threshold: float, proposed: Container[int] = ()) -> tuple[list[Arm], str]:
     """The pairs that race on: those within the user's records, if they show a violation beyond doubt.
 
-    Else those beyond them that do stay in the race, too. What seems to break the claim there besides is told.
+    Else those beyond them that do stay in the race, too, and those that a source `proposed` for what they cost: the
+    pilot sees no events of several numbers. What seems to break the claim there besides is told.
     """
     ordinary = [arm for arm in arms if not arm.sampler.pair.outside]
-    outside = [arm for arm in arms if arm.sampler.pair.outside and arm.score > threshold]
+    beyond = [arm for arm in arms if arm.sampler.pair.outside]
+    outside = [arm for arm in beyond if arm.score > threshold]
     if not ordinary:
         return arms, ""
     if max(arm.score for arm in ordinary) > threshold:
         return ordinary, outside[0].sampler.pair.outside if outside else ""
-    return [*ordinary, *outside], ""
+    return [*ordinary, *(arm for arm in beyond if arm in outside or arm.number in proposed)], ""
 
 
 def _reach(arms: Sequence[Arm]) -> float:

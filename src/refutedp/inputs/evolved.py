@@ -23,8 +23,10 @@ from refutedp.model.records import Pair
 from refutedp.model.settings import EVOLVE_STREAM, child
 from refutedp.tracing.ledger import WHOLE, Ledger, Loss
 
-BETTER, MORE = 1.4, 1.5
+BETTER, MORE = 1.4, 1.2
 """How many times what pairs cost so far, and what the claim allows, a new one must cost to be worth runs."""
+BEYOND = 1.5
+"""How many times what the claim allows a shorter pair must cost that is run afresh for it."""
 PARENTS, CHILDREN, GENERATIONS = 8, 32, 8
 MOST_PROPOSED = 3
 KEEPS, CLEARLY = 0.8, 1.5
@@ -134,7 +136,7 @@ class Evolved:
     def _short_pair(self, one: Bred, enough: float) -> Pair:
         """A short pair that clearly costs enough; one that is shorter still, and just so, is kept for `shorter`."""
         clear = self._shortened(one, CLEARLY * enough)
-        just = self._shortened(clear, max(MORE * self._space.allowed, KEEPS * enough))
+        just = self._shortened(clear, max(BEYOND * self._space.allowed, KEEPS * enough))
         pair = self._pair(clear)
         if just.draft.length < clear.draft.length:
             self._shorter[_key(pair)] = self._pair(just)

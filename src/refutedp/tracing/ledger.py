@@ -8,7 +8,9 @@ where to look, never evidence.
 
 from __future__ import annotations
 
+import dataclasses
 import decimal
+import enum
 import fractions
 import math
 import re
@@ -51,6 +53,9 @@ NUMBER = "number"
 """Where a number stands in a structure."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 """Numbers in texts are numbers."""
+
+_TOLD = (int, float, str, list, tuple, dict, np.ndarray, np.generic)
+"""What attributes of objects are looked at; of others nothing is known, and some refer to each other."""
 
 Structure: TypeAlias = Any
 """All of an output but its numbers."""
@@ -237,7 +242,25 @@ def _structure(value: Any, numbers: list[float]) -> Structure:
         # Two mappings with equal items are equal, in whatever order these came in.
         items = sorted(((repr(key), item) for key, item in value.items()), key=lambda one: one[0])
         return "dict", [(key, _structure(item, numbers)) for key, item in items]
-    return type(value).__name__, repr(value)
+    parts = _parts(value)
+    return (type(value).__name__, repr(value)) if parts is None else _structure(parts, numbers)
+
+
+def _parts(value: Any) -> dict[str, Any] | list[Any] | None:
+    """Cells of a table, fields of a dataclass, public attributes of another object."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(value, "to_dict"):
+        return dict(value.to_dict())
+    if library == "polars" and hasattr(value, "to_dict"):
+        return dict(value.to_dict(as_series=False))
+    if library == "polars" and hasattr(value, "to_list"):
+        return list(value.to_list())
+    if isinstance(value, type | enum.Enum):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    told = {name: item for name, item in getattr(value, "__dict__", {}).items() if isinstance(item, _TOLD)}
+    return {name: item for name, item in told.items() if not name.startswith("_")} or None
 
 
 def _names(structure: Structure, name: str) -> Iterator[str]:
@@ -279,8 +302,8 @@ def compare(first: Sequence[Release], second: Sequence[Release], scales: NDArray
     noise = _deviation(values)
     if scales is not None and len(rows) == len(first) and size <= len(scales):
         noise *= scales[:size]
-    if size > 1:
-        # Of many numbers, some seem to have little noise by chance.
+    elif size > 1:
+        # Of many numbers, some seem to have little noise by chance, as long as it is not known.
         noise = np.where(noise > 0, np.maximum(noise, 0.7 * np.sort(noise)[size // 2]), 0.0)
     beyond_rounding = moved > 1e-9 * np.abs(values).max(axis=0)
     costs = np.where(beyond_rounding, np.minimum(moved / np.maximum(noise, 1e-300), WHOLE), 0.0)
