@@ -102,7 +102,9 @@ def command_page():
             lines += ["", "```text", examples.strip(), "```"]
         lines += ["", "| option | default | meaning |", "|---|---|---|"]
         for parameter in command.params:
-            names = ", ".join(f"`{word}`" for word in (*parameter.opts, *parameter.secondary_opts))
+            names = ", ".join(
+                f'<code class="option">{word}</code>' for word in (*parameter.opts, *parameter.secondary_opts)
+            )
             if parameter.param_type_name == "argument":
                 names = f"`{(parameter.metavar or parameter.name or '').upper()}`"
             default = "" if parameter.default in (None, (), [], False) else f"`{parameter.default}`"

@@ -49,7 +49,7 @@ def test_data_sets_come_from_a_file_or_a_function(run_here, inputs):
     [
         (["--inputs", "one.txt"], "--inputs 'one.txt' must be a JSON file, or file.py:function"),
         (["--inputs", "none.json"], "--inputs none.json cannot be read: No such file"),
-        (["--inputs", "broken.json"], "--inputs broken.json is no JSON"),
+        (["--inputs", "broken.json"], "--inputs broken.json is not JSON"),
         (["--inputs", "object.json"], "--inputs object.json must hold a list of records"),
         (["--inputs", "values.py:broken"], "--inputs 'values.py:broken' raised ZeroDivisionError: division by zero"),
         (["--inputs", "values.py:list"], "values.py has no 'list'"),

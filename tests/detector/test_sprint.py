@@ -83,7 +83,7 @@ def test_lifted_runs_of_which_most_take_paths_of_their_own_count_as_calls():
     prepared = Prepared(request, Settings(), lambda _: None)
     assert prepared.costs_calls
     assert [type(sampler) for sampler in prepared.samplers] == [PlainSampler, LiftedSampler]
-    assert prepared.notes == ["Run one call at a time on 1 of 2 pairs: most runs take paths of their own there."]
+    assert prepared.notes == ["Every run on 1 of 2 pairs was one call: most runs take paths of their own there."]
     wrong = check(all_above_and_a_query, epsilon=0.5, pairs=pairs, seed=1, progress=False)
     assert wrong.verdict is Verdict.VIOLATION and wrong.effort.runs < 5_000
     budget = {"search_runs": 300, "confirm_runs": 1_000}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from refutedp.model.claims import ApproxDP, Claim, PureDP
+from refutedp.model.claims import ZCDP, ApproxDP, Claim, GaussianDP, PureDP, RenyiDP
 
 
 @dataclass(frozen=True)
@@ -247,3 +247,58 @@ def noise_after_the_fact(queries, epsilon, rng):
 def geometric_too_narrow(queries, epsilon, rng):
     p = 1 - math.exp(-3 * epsilon)  # guilty
     return queries[0] + rng.geometric(p) - rng.geometric(p)  # guilty
+
+
+def _two_sided(scale):
+    return random.expovariate(1 / scale) - random.expovariate(1 / scale)
+
+
+@case([12, 3], [13, 3])
+def asks_a_helper_for_too_little(queries, epsilon):
+    return [query + _two_sided(0.4 / epsilon) for query in queries]  # guilty
+
+
+@case([2.0, 3.0], [3.0, 3.0])
+def inverse_distribution_in_numpy(queries, epsilon, rng):
+    u = rng.uniform(-0.5, 0.5)
+    b = 0.3 / epsilon  # guilty
+    return sum(queries) - b * np.sign(u) * np.log(1 - 2 * abs(u))  # guilty
+
+
+@case([100.0], [101.0], ZCDP(0.1))
+def deviation_from_the_wrong_root(queries, rho, rng):
+    return queries[0] + rng.normal(scale=1 / (2 * rho) ** 0.25)  # guilty
+
+
+@case([100.0, 3.0], [101.0, 3.0], RenyiDP(4.0, 0.5))
+def deviation_for_another_order(queries, rng):
+    sigma = 1.2  # guilty
+    return [query + rng.normal(0, sigma) for query in queries]  # guilty
+
+
+@case([100.0], [101.0], GaussianDP(0.5))
+def deviation_times_mu(queries, mu, rng):
+    return queries[0] + mu * rng.standard_normal()  # guilty
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a mechanism with several answers returns."""
+
+    count: float
+    largest: float
+
+
+@case([1.0, 2.0], [1.0, 3.0])
+def largest_in_a_dataclass(queries, epsilon, rng):
+    count = len(queries) + rng.laplace(scale=1 / epsilon)
+    return Summary(
+        count=count,
+        largest=max(queries),  # guilty
+    )
+
+
+@case([3, 1, 4], [3, 1, 5])
+def label_beside_noise(queries, epsilon, rng):
+    label = "high" if max(queries) > 4 else "usual"  # guilty
+    return label, sum(queries) + rng.laplace(scale=1 / epsilon)  # guilty

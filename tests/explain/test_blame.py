@@ -2,8 +2,12 @@
 
 import pytest
 
-from refutedp import ALL_DIFFER, ONE_DIFFERS, Verdict, check
+from refutedp import ALL_DIFFER, ANY_TWO, ONE_DIFFERS, ApproxDP, Verdict, check
+from refutedp.explain.edits import Edit
+from refutedp.explain.interventions import Trials
 from refutedp.mechanisms import histogram, isvt1, noisy_max_laplace_value
+from refutedp.mechanisms.added_noise import truncated_laplace_too_short
+from refutedp.model.mechanism import describe
 from tests.explain.applying import check_again
 from tests.explain.guilty import CASES
 
@@ -13,9 +17,19 @@ NAMED = {
     *("with_a_wrong_helper", "largest_beside_noise", "empty_is_left_out", "cached_above_a_hundred", "refuses_zero"),
     *("noise_that_only_adds", "gaussian_for_pure", "variance_for_deviation", "noise_for_one_of_five"),
     *("expovariate_of_the_scale", "three_rounds", "stops_when_enough", "second_place_is_exact", "scale_by_data"),
-    *("noise_after_the_fact", "mean_and_total", "geometric_too_narrow"),
+    *("noise_after_the_fact", "mean_and_total", "geometric_too_narrow", "standard_laplace"),
+    *("asks_a_helper_for_too_little", "inverse_distribution_in_numpy", "largest_in_a_dataclass"),
+    *("deviation_from_the_wrong_root", "deviation_for_another_order", "deviation_times_mu", "label_beside_noise"),
 }
-MENDED = {"one_noise_for_all", "inverted", "with_a_wrong_helper", "expovariate_of_the_scale", "noise_for_one_of_five"}
+MENDED = {
+    *("one_noise_for_all", "inverted", "with_a_wrong_helper", "expovariate_of_the_scale", "noise_for_one_of_five"),
+    *(
+        "inverse_distribution_in_numpy",
+        "deviation_for_another_order",
+        "deviation_times_mu",
+        "asks_a_helper_for_too_little",
+    ),
+}
 BY_NAME = {case.function.__name__: case for case in CASES}
 
 
@@ -81,3 +95,27 @@ def test_rejection_that_far_draws_never_leave_is_given_up():
     result = check(cut, epsilon=1.0, pairs=[([0], [1])], **BRIEF).explained()
     assert result.verdict is Verdict.VIOLATION
     assert result.explanation.ledger[0].distribution == "laplace"
+
+
+@pytest.mark.parametrize(("factor", "mends"), [(6.0, False), (12.0, True)])
+def test_a_remedy_that_exact_probabilities_refute_does_not_mend(factor, mends):
+    # At a sixth of epsilon the real delta is (e^(1/6) - 1)/18 = 0.01007: no 60,000 runs tell that from 0.01.
+    options = {**BRIEF, "search_runs": 20_000, "lengths": (2,)}
+    result = check(truncated_laplace_too_short, ApproxDP(1.0, 0.01), adjacency=ONE_DIFFERS, **options)
+    trials = Trials(result, describe(truncated_laplace_too_short))
+    assert trials.begin()
+    remedy = trials.test(Edit("epsilon", None, factor, "less", None, None, {"epsilon": 1 / factor}))
+    assert remedy.mends is mends and ("its paths were enumerated" in remedy.words) is not mends
+
+
+def test_costs_are_told_in_the_currency_of_the_claim():
+    assert "the scale is 1.495: ρ 0.224." in explained("deviation_from_the_wrong_root").explanation.statement
+    assert explained("deviation_times_mu").explanation.statement.endswith(": μ 2.")
+
+
+def test_a_coin_that_always_fell_alike_is_no_exact_value():
+    def mostly(value, epsilon, rng):
+        return value if rng.random() < 0.95 else "b"
+
+    told = check(mostly, epsilon=1.0, pairs=[("c", "b")], adjacency=ANY_TWO, **BRIEF).explained().explanation
+    assert "Nothing hides" not in told.statement

@@ -225,7 +225,7 @@ def _once(
         detectable_epsilon=detectable(evidence, claim, settings),
         effort=Effort(pairs=1, events=1, search_runs=0, confirm_runs=confirm_runs, other_runs=other),
         settings=settings,
-        notes=(f"Run one call at a time, for it cannot be lifted: {refusal}",) if refusal else (),
+        notes=(f"Every run was one call, for the function cannot be lifted: {refusal}",) if refusal else (),
         origin=origin_of(mechanism.function),
         examination=examination,
         make_profile=partial(profile_runs, sampler, candidate, settings),

@@ -319,7 +319,7 @@ protocol_app = typer.Typer(
     name="protocol",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Programs in any language: does one keep the protocol?",
+    help="Check that a program in any language keeps the protocol.",
 )
 app.add_typer(protocol_app)
 

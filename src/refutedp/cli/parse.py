@@ -262,7 +262,7 @@ def _from_json(path: Path) -> Any:
     except OSError as error:
         raise UsageError(f"--inputs {path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
-        raise UsageError(f"--inputs {path} is no JSON: {error}") from None
+        raise UsageError(f"--inputs {path} is not JSON: {error}") from None
     if not isinstance(data, list):
         raise UsageError(f"--inputs {path} must hold a list of records, or a list of such lists")
     return data

@@ -258,7 +258,7 @@ class Prepared:
         self._alike += alike
         if any(alone) and not all(alone):
             some = f"{sum(alone)} of {len(alone)} pairs"
-            notes.append(f"Run one call at a time on {some}: most runs take paths of their own there.")
+            notes.append(f"Every run on {some} was one call: most runs take paths of their own there.")
         self._rank_by_speed(took)
         self.notes += [note for note in notes if note not in self.notes]
         # What lifts are called later is counted where they run.
@@ -277,7 +277,7 @@ class Prepared:
         proof = PROOF_CALLS * min(took, default=0.0)
         if not self.clock.choose("lifts", 1, lambda: int(proof <= PROOF * self.clock.limit)):
             if self.settings.lift:
-                notes.append("Run one call at a time: calls are so slow that there is no time to prove a lift.")
+                notes.append("Every run was one call: calls are so slow that there is no time to prove a lift.")
             return [as_written(self.mechanism, pair, self.settings.on_error) for pair in pairs]
         chosen = [
             self._choose.of(pair, child(self.settings.seed, PROOF_STREAM, first + number))
@@ -285,7 +285,7 @@ class Prepared:
         ]
         refusals = sorted((refusal for _, refusal in chosen if refusal is not None), key=lambda one: not one.wrong)
         if refusals:
-            notes.append(f"Run one call at a time, for it cannot be lifted: {refusals[0]}")
+            notes.append(f"Every run was one call, for the function cannot be lifted: {refusals[0]}")
         # A lift that is wrong on one input is not to be trusted on another.
         wrong = any(refusal.wrong for refusal in refusals)
         return [sampler.by_plain_calls() if wrong else sampler for sampler, _ in chosen]

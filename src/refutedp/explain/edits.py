@@ -265,7 +265,7 @@ def _wraps(name: str, factor: float) -> Callable[[ast.expr], ast.expr]:
 
 def _folded(value: ast.expr, factor: float) -> ast.expr:
     if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-        return _number(value.value * factor)
+        return _number(float(f"{value.value * factor:.12g}"))
     return ast.BinOp(_number(factor), ast.Mult(), value)
 
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from refutedp.events.predicates import Pieces
 from refutedp.model.claims import Claim
 from refutedp.model.records import ExactEvidence, ExactLoss
-from refutedp.report.readable import ratio_words
+from refutedp.report.readable import ratio_words, shortened
 
 
 def exact_sentence(exact: ExactEvidence, claim: Claim) -> str:
     """What the evidence says, for a person who was not there."""
+    event = shortened(exact.event.words())
     if exact.pieces:
         return (
-            f"On d1 and d2, {exact.event.words()}, has probabilities whose divergence is at least "
-            f"{exact_bound(exact, claim)}{claim.where}, which is more than the claim allows. This is arithmetic over "
-            "the mechanism's noise, no test."
+            f"Even if all that is known of the output is {event}, the divergence between d1 and d2 is at least "
+            f"{exact_bound(exact, claim)}{claim.where}, more than the claim allows. This is arithmetic over the "
+            "mechanism's noise, not a test."
         )
     return (
-        f"The event “{exact.event.words()}” has a probability of at least {probability_text(exact.low)} on d1 and of "
+        f"The event “{event}” has a probability of at least {probability_text(exact.low)} on d1 and of "
         f"{_at_most(exact.high)} on d2. {_allowed(claim, exact)}. "
-        "This is arithmetic over the mechanism's paths, no test."
+        "This is arithmetic over the mechanism's paths, not a test."
     )
 
 
@@ -36,15 +38,20 @@ def exact_lines(exact: ExactEvidence, claim: Claim, most: int = 8) -> list[str]:
             "    P(M(d1)) ≥      P(M(d2)) ≤",
             *rows,
             f"  claimed: {claim}; {bound} by arithmetic, up to rounding: there is no p-value",
-            *(f"  {line}" for line in basis(exact)),
+            *_wrapped(exact),
         ]
     return [
         f"  P(M(d1) in the event) ≥ {probability_text(exact.low)}",
         f"  P(M(d2) in the event) ≤ {probability_text(exact.high)}",
         f"  {_allowed(claim, exact)}",
         f"  claimed: {claim}; {bound} by arithmetic, up to rounding: there is no p-value",
-        *(f"  {line}" for line in basis(exact)),
+        *_wrapped(exact),
     ]
+
+
+def _wrapped(exact: ExactEvidence) -> list[str]:
+    """The sentences on what it rests on, in lines of a text."""
+    return [f"  {line}" for sentence in basis(exact) for line in textwrap.wrap(sentence, 108)]
 
 
 def piece_rows(exact: ExactEvidence) -> list[tuple[str, str, str]]:
@@ -55,11 +62,11 @@ def piece_rows(exact: ExactEvidence) -> list[tuple[str, str, str]]:
 
 
 def basis(exact: ExactEvidence) -> list[str]:
-    """What the evidence rests on."""
+    """What the evidence rests on, a sentence each."""
     if exact.pieces:
         return [
             "No event has to break the claim alone: the divergence of the outputs is at least that of the pieces.",
-            "It rests on Gaussian noise that is only added up and scaled: it was followed as symbols, lifted runs",
+            "It rests on Gaussian noise that is only added up and scaled: it was followed as symbols, lifted runs "
             "gave the numbers that this says, and the function itself on the same draws; and on real numbers.",
             f"{exact.calls:,} plain calls a side agree with the probabilities.",
         ]
@@ -69,8 +76,9 @@ def basis(exact: ExactEvidence) -> list[str]:
         "all of them" if missing == 0 else f"the others have a probability of at most {missing:.2g}, counted in full"
     )
     lines = [
-        f"It rests on {first:,} paths on d1 and {second:,} on d2 ({listed}), each repeated by the function itself,",
-        f"and on real numbers; {exact.calls:,} plain calls a side agree with the probabilities of common outputs.",
+        f"It rests on {first:,} {'path' if first == 1 else 'paths'} on d1 and {second:,} on d2 ({listed}), each "
+        f"repeated by the function itself, and on real numbers; {exact.calls:,} plain calls a side agree with the "
+        "probabilities of common outputs.",
     ]
     for one in exact.witnesses:
         draws = ", ".join(f"{value:.6g}" for value in one.draws[:6])

@@ -15,7 +15,7 @@ from refutedp.hypothesis.tests.ratio import clopper_pearson
 from refutedp.model.claims import Claim, PureDP
 from refutedp.model.records import Evidence
 from refutedp.report.exact_words import exact_sentence
-from refutedp.report.readable import number_words, p_words, raised, ratio_words
+from refutedp.report.readable import number_words, p_words, raised, ratio_words, shortened
 
 CURVE_POINTS = 120
 INTERVAL = 0.95
@@ -149,7 +149,7 @@ def in_a_sentence(result: Result) -> str:
     )
     how_often = "happened in {} of the fresh runs" if evidence.estimates is None else "happens in {} of runs"
     start = (
-        f"The event “{evidence.event.words()}” {how_often.format(percent(one.value))} on d1 {times}. "
+        f"The event “{shortened(evidence.event.words())}” {how_often.format(percent(one.value))} on d1 {times}. "
         f"{allowed_words(result.claim, other.value)}"
     )
     match result.verdict:

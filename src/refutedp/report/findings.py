@@ -8,7 +8,7 @@ from refutedp.detector.result import Result, Verdict
 from refutedp.model.records import Evidence, ExactEvidence
 from refutedp.report.cause import remedy_told
 from refutedp.report.exact_words import exact_bound
-from refutedp.report.readable import p_words
+from refutedp.report.readable import p_words, shortened
 from refutedp.report.text import headline, own_bound
 
 
@@ -37,7 +37,8 @@ def _shown(result: Result, shown: Evidence | ExactEvidence) -> str:
     short = reprlib.Repr()
     short.maxlist, short.maxother, short.maxstring = 12, 120, 60
     pair = shown.pair
-    inputs = f"Counterexample: d1 = {short.repr(pair.d1)}, d2 = {short.repr(pair.d2)}, event: {shown.event.words()}"
+    event = shortened(shown.event.words())
+    inputs = f"Counterexample: d1 = {short.repr(pair.d1)}, d2 = {short.repr(pair.d2)}, event: {event}"
     if isinstance(shown, ExactEvidence):
         return f"{inputs}; real {result.claim.letter} ≥ {exact_bound(shown, result.claim)}."
     bound = f"real {shown.bound_letter} ≥ {own_bound(result.claim, shown):.3g}"

@@ -23,7 +23,7 @@ from refutedp.report.cause import remedy_told
 from refutedp.report.exact_words import basis, exact_bound, loss_lines, piece_rows, probability_text
 from refutedp.report.exhibits import cost_words, lines_of, side_by_side
 from refutedp.report.python_code import snippet
-from refutedp.report.readable import number_words, p_words, ratio_words
+from refutedp.report.readable import number_words, p_words, ratio_words, shortened
 from refutedp.report.text import (
     examined,
     headline,
@@ -111,7 +111,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"with_code": with_code, "breakable": breakable}
+    environment.filters |= {"with_code": with_code, "breakable": breakable, "shortened": shortened}
     return environment.get_template(name)
 
 

@@ -18,6 +18,15 @@ def raised(exponent: float) -> str:
     return f"{exponent:g}".translate(_RAISED)
 
 
+def shortened(words: str, most: int = 300) -> str:
+    """A text that nobody reads to its end, without its end.
+
+    >>> shortened("x" * 1000, 9)
+    'xxxxxx...'
+    """
+    return words if len(words) <= most else f"{words[: most - 3]}..."
+
+
 def number_words(value: float) -> str:
     """Three digits, in thousands where it is large.
 
