@@ -65,7 +65,8 @@ def test_a_conviction_on_inputs_beyond_the_users_says_so(monkeypatch):
     monkeypatch.setattr(given, "given_pairs", outside)
     result = check(BLATANT[0], epsilon=0.5, pairs=[([1], [2])], lift=False, progress=False)
     assert result.verdict is Verdict.VIOLATION and result.effort.runs < 1_000
-    assert "Only inputs beyond those you gave show it: nan. If they cannot occur, use odd=False." in result.notes
+    remedy = "If they cannot occur, use odd=False in the adjacency (--no-odd)."
+    assert f"Only inputs beyond those you gave show it: nan. {remedy}" in result.notes
 
 
 def first_above(queries, epsilon, rng):

@@ -43,7 +43,8 @@ def outside_note(evidence: Evidence | ExactEvidence, besides: Evidence | None, s
     """
     outside = evidence.pair.outside
     if outside:
-        remedy = "give answers that can with inputs=" if outside == NEGATIVE else "use odd=False in the adjacency (--no-odd)"
+        odd = "use odd=False in the adjacency (--no-odd)"
+        remedy = "give answers that can with inputs=" if outside == NEGATIVE else odd
         return f"Only inputs beyond those you gave show it: {outside}. If they cannot occur, {remedy}."
     if besides is not None:
         told = p_value_text(besides.log_p_value)
