@@ -1,6 +1,8 @@
 """What synthesizers tell of their data beside the histograms that they pay for.
 
-pip install --no-deps DataSynthesizer==0.1.13, then python -m bench.real_packages.synthesizers
+pip install --no-deps --target ds DataSynthesizer==0.1.13, then
+PYTHONPATH=ds python -m bench.real_packages.synthesizers (0.1.6 divides the noise of correlated attributes by half
+the number of records)
 """
 
 import contextlib
@@ -12,12 +14,14 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from refutedp import REPLACE, check
+from refutedp import ADD_REMOVE, REPLACE, check
 
 warnings.simplefilter("ignore")
 from DataSynthesizer.DataDescriber import DataDescriber  # noqa: E402
+from DataSynthesizer.lib.PrivBayes import construct_noisy_conditional_distributions  # noqa: E402
 
 EPSILON = 1.0
 BUDGET = {"search_runs": 200, "confirm_runs": 1_000, "seed": 0}
@@ -70,11 +74,22 @@ def without_missing_rate(people, rng):
     return described(people, rng, declared=True, parts=("distribution_probabilities",))
 
 
+def correlated(people, rng):
+    """What the correlated mode learns of two attributes, once their order is known."""
+    np.random.seed(int(rng.integers(2**32)))
+    table = pd.DataFrame(people, columns=["town", "age"])
+    learned = construct_noisy_conditional_distributions([("age", ["town"])], table, EPSILON)
+    return [learned["town"], *map(list, learned["age"].values())]
+
+
+BINNED = [(0, 0), (0, 1), (1, 0), (1, 1)] * 3
+
 CASES = {
     "domain not declared": (domain_unknown, REPLACE, exchanged(("C", 80.0), ("B", 100.0))),
     "domain declared": (domain_declared, REPLACE, exchanged(("C", 80.0), ("B", 100.0))),
     "share of missing values": (with_missing_rate, REPLACE, exchanged(("B", None))),
     "without that share": (without_missing_rate, REPLACE, ORDINARY),
+    "correlated attributes": (correlated, ADD_REMOVE, [(BINNED, [*BINNED, (0, 1)])]),
 }
 
 

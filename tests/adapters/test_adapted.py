@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from refutedp import ONE_DIFFERS, AllDiffer, PureDP, UsageError, Verdict, check
-from refutedp.model.mechanism import Adapted, Own, own_of
+from refutedp.model.mechanism import Adapted, Own, describe, own_of
 
 SMALL = {"search_runs": 500, "confirm_runs": 1000}
 
@@ -66,3 +67,11 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert f'pip install "refutedp[{name}]"' in done.stdout
+
+
+def test_nobody_looks_into_an_opaque_object():
+    opaque = Adapted(count, "count", replace(OWN, opaque=True))
+    looked_into, called = (check(one, search_runs=500, confirm_runs=500) for one in (COUNT, opaque))
+    assert describe(opaque).opaque and not describe(COUNT).opaque
+    assert "cannot be lifted" in " ".join(looked_into.notes)
+    assert called.examination is None and called.notes == OWN.notes

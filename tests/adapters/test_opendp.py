@@ -100,7 +100,7 @@ def test_other_measures_become_other_claims():
 
 def test_it_travels_to_other_processes():
     copied = cloudpickle.loads(cloudpickle.dumps(from_opendp(laplace())))
-    assert len(copied(0.0, size=3)) == 3
+    assert isinstance(copied(0.0), float)
 
 
 def test_numbers_stay_within_the_bounds_of_their_domain():
@@ -122,7 +122,7 @@ def test_bit_vectors_are_told_bit_by_bit():
     adapted = from_opendp(bits)
     assert isinstance(adapted.own.adjacency, AnyTwo)
     assert {data for pair in adapted.own.pairs for data in (pair.d1, pair.d2)} == {b"\x00", b"\x01", b"\x02"}
-    assert len(adapted(b"\x01", size=1)[0]) == 8
+    assert len(adapted(b"\x01")) == 8
     assert check(adapted, **SMALL).verdict is not Verdict.VIOLATION
     assert check(adapted, epsilon=0.2, **SMALL).verdict is Verdict.VIOLATION
 

@@ -43,7 +43,7 @@ def test_they_do_not_keep_a_third_of_it():
 
 def test_one_that_can_be_made_anew_travels_to_other_processes():
     copied = cloudpickle.loads(cloudpickle.dumps(from_pydp(mean)))
-    assert len(copied([1.0], size=3)) == 3
+    assert isinstance(copied([1.0]), float)
     with pytest.raises(UsageError, match="cannot be sent to other processes: use jobs=1"):
         cloudpickle.dumps(from_pydp(mean()))
 

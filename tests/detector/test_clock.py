@@ -4,9 +4,12 @@ import time
 
 import pytest
 
-from refutedp import ONE_DIFFERS, UsageError, Verdict, check
+from refutedp import ONE_DIFFERS, PureDP, UsageError, Verdict, check
 from refutedp.detector import budget
 from refutedp.detector.clock import Clock
+from refutedp.detector.prepare import Prepared, Request
+from refutedp.model.mechanism import describe
+from refutedp.model.settings import Settings
 
 
 def test_what_cuts_nothing_is_not_written_down():
@@ -97,3 +100,12 @@ def test_what_is_no_plan_is_refused():
         UsageError, match=r"plan=3 must be a result, a file saved with --json, or the plan of a result"
     ):
         check(quick, epsilon=1.0, plan=3)
+
+
+def test_results_that_were_made_elsewhere_do_not_make_calls_look_free():
+    request = Request(describe(lambda data: data[0]), PureDP(1.0), ONE_DIFFERS, pairs=[([0], [1])])
+    prepared = Prepared(request, Settings(jobs=4), lambda _: None)
+    before = prepared.seconds_of(0)
+    # Five results of ten seconds each, made by other processes, are there at once.
+    assert list(prepared.timed(iter(range(5)), [10.0] * 5)) == [0, 1, 2, 3, 4]
+    assert prepared.seconds_of(0) == pytest.approx(before / 4)

@@ -40,6 +40,11 @@ def square(value):
     return value * value
 
 
+@pytest.mark.parametrize(("jobs", "processes"), [(1, 1), (3, 3), (-1, joblib.cpu_count())])
+def test_how_many_tasks_run_at_once(jobs, processes):
+    assert Pool(jobs).processes == processes
+
+
 def test_results_come_in_order():
     tasks = [Task(square, (i,), "square") for i in range(20)]
     assert list(Pool(jobs=2).run(tasks)) == [i * i for i in range(20)]

@@ -1,4 +1,4 @@
-"""What adapters share: few neighbouring inputs, those that show most, for runs are slow; runs, and claims."""
+"""What adapters share: few neighbouring inputs, those that show most, for runs are slow; and claims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from refutedp.model.claims import ApproxDP, Claim, PureDP
 from refutedp.model.errors import UsageError
 from refutedp.model.records import Pair
-from refutedp.sampling.encode import Raised
 
 MOST = 12
 SIZES = (3, 30, 300, 3000)
@@ -65,11 +64,11 @@ def added_pairs(records: Sequence[Any], size: int = 0) -> list[Pair]:
     )
 
 
-def grown(run: Callable[..., list[Any]], pairs: Callable[[int], list[Pair]]) -> list[Pair]:
+def grown(run: Callable[[Any], Any], pairs: Callable[[int], list[Pair]]) -> list[Pair]:
     """The pairs of the smallest size at which outputs vary, for a threshold hides what small data show.
 
-    >>> def threshold(data, *, size):
-    ...     return [len(data) if len(data) > 25 else None] * size
+    >>> def threshold(data):
+    ...     return len(data) if len(data) > 25 else None
     >>> [len(pair.d1) for pair in grown(threshold, lambda size: [Pair([0] * size, [0] * (size + 1), "one more")])]
     [30]
     """
@@ -79,7 +78,7 @@ def grown(run: Callable[..., list[Any]], pairs: Callable[[int], list[Pair]]) -> 
         if size != SIZES[0] and repr(found) == repr(first):
             break  # the domain fixes the size
         with contextlib.suppress(Exception):  # a mechanism that fails on everything is the check's to tell
-            outputs = {repr(one) for pair in found for data in (pair.d1, pair.d2) for one in run(data, size=2)}
+            outputs = {repr(run(data)) for pair in found for data in (pair.d1, pair.d2) for _ in range(2)}
             if len(outputs) > 1:
                 return found
     return first
@@ -106,25 +105,6 @@ def distinct(pairs: Iterable[Pair]) -> list[Pair]:
     for pair in pairs:
         found.setdefault(frozenset((repr(pair.d1), repr(pair.d2))), pair)
     return list(found.values())[:MOST]
-
-
-def repeat(call: Callable[[], Any], size: int) -> list[Any]:
-    """`size` results; a call that fails gives an output that says so, unless all of them fail.
-
-    >>> repeat(lambda: 3, 2)
-    [3, 3]
-    """
-    results: list[Any] = []
-    failed: list[Exception] = []
-    for _ in range(size):
-        try:
-            results.append(call())
-        except Exception as error:
-            failed.append(error)
-            results.append(Raised(type(error).__name__))
-    if failed and len(failed) == size:
-        raise failed[0]
-    return results
 
 
 def stated_claim(epsilon: float, delta: float = 0.0) -> Claim:

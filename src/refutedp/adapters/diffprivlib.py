@@ -71,7 +71,8 @@ def from_diffprivlib(
         raise UsageError(f"'{next(iter(arguments))}' is for tools only: {kind} was made with its arguments already")
     if adjacency is not None:  # the library's own pairs are neighbours by its own adjacency
         own = replace(own, adjacency=adjacency, pairs=None)
-    return Adapted(run, f"diffprivlib {kind}", own if pairs is None else replace(own, pairs=pairs))
+    own = replace(own, opaque=True, pairs=own.pairs if pairs is None else pairs)
+    return Adapted(run, f"diffprivlib {kind}", own)
 
 
 def _notes(seeded: bool) -> tuple[str, ...]:
@@ -90,12 +91,11 @@ class _Randomise:
     seeded: bool
     wrapped: bool = False
 
-    def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> Any:
         used = copy.copy(self.mechanism)
         if self.seeded:
             used._rng = _state(rng)
-        value = data[0] if self.wrapped else data
-        return _pairs.repeat(lambda: used.randomise(value), size)
+        return used.randomise(data[0] if self.wrapped else data)
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ class _Select:
     mechanism: Any
     seeded: bool
 
-    def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> int:
         old, same = self.mechanism, ("epsilon", "sensitivity", "monotonic")
         used = type(old)(utility=list(data), **{name: getattr(old, name) for name in same})
         if self.seeded:
             used._rng = _state(rng)
-        return _pairs.repeat(lambda: int(used.randomise()), size)
+        return int(used.randomise())
 
 
 def _mechanism(mechanism: Any, seeded: bool) -> tuple[Callable[..., Any], Own]:
@@ -150,17 +150,12 @@ class _Call:
     arguments: Mapping[str, Any]
     seeded: bool
 
-    def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> Any:
         state = {"random_state": _state(rng)} if self.seeded else {}
-        column = np.array(data, dtype=float)
-
-        def call() -> Any:
-            return self.tool(column.copy(), **self.arguments, **state, accountant=BudgetAccountant())
-
         with _quiet():
-            found = _pairs.repeat(call, size)
+            found = self.tool(np.array(data, dtype=float), **self.arguments, **state, accountant=BudgetAccountant())
         # A histogram comes with its edges, which are no secret.
-        return [one[0] if isinstance(one, tuple) else one for one in found]
+        return found[0] if isinstance(found, tuple) else found
 
 
 def _tool(
@@ -194,10 +189,10 @@ def _tool(
     return run, Own(claim, adjacency, _pairs.grown(_seeded_run(run), pairs), _notes(seeded))
 
 
-def _seeded_run(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+def _seeded_run(run: Callable[..., Any]) -> Callable[[Any], Any]:
     """The run with a generator of its own, to see whether outputs vary at all."""
     rng = np.random.default_rng(0)
-    return lambda data, *, size: run(data, size=size, rng=rng)
+    return lambda data: run(data, rng=rng)
 
 
 @dataclass(frozen=True)
@@ -208,22 +203,16 @@ class _Fit:
     supervised: bool
     seeded: bool
 
-    def __call__(self, data: Any, *, size: int, rng: np.random.Generator) -> list[Any]:
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> dict[str, Any]:
         table = np.array([list(record) for record in data], dtype=float)
-        state = _state(rng)
-        parameters = self.model.get_params(deep=False)
-
-        def call() -> dict[str, Any]:
-            # Built anew rather than cloned: a clone copies all that the accountant remembers, more in every run.
-            fresh = {**parameters, "accountant": BudgetAccountant()}
-            if self.seeded:
-                fresh["random_state"] = int(state.randint(2**31))
-            model = type(self.model)(**fresh)
-            model.fit(*((table[:, :-1], table[:, -1]) if self.supervised else (table,)))
-            return learned(model)
-
+        # Built anew rather than cloned: a clone copies all that the accountant remembers, more in every run.
+        fresh = {**self.model.get_params(deep=False), "accountant": BudgetAccountant()}
+        if self.seeded:
+            fresh["random_state"] = int(rng.integers(2**31))
+        model = type(self.model)(**fresh)
         with _quiet():
-            return _pairs.repeat(call, size)
+            model.fit(*((table[:, :-1], table[:, -1]) if self.supervised else (table,)))
+        return learned(model)
 
 
 def learned(model: Any) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def from_opendp(thing: Any, d_in: Any = None, *, pairs: Any = None, name: str = 
         adjacency=space.adjacency,
         pairs=_pairs.grown(run, space.pairs) if pairs is None else pairs,
         notes=(OWN_RANDOMNESS,),
+        opaque=True,
     )
     if not own.pairs:
         raise UsageError(
@@ -119,8 +120,8 @@ class _Run:
     measurement: Any
     space: Any
 
-    def __call__(self, data: Any, *, size: int) -> list[Any]:
-        return _pairs.repeat(lambda: self.space.run(self.measurement, data), size)
+    def __call__(self, data: Any) -> Any:
+        return self.space.run(self.measurement, data)
 
     def __reduce__(self) -> Any:
         try:

@@ -39,6 +39,7 @@ def from_pydp(algorithm: Any, *, records: Sequence[Any] = (0, 1, 10), pairs: Any
         adjacency=AddRemove(typed),
         pairs=_pairs.added_pairs(typed) if pairs is None else pairs,
         notes=(OWN_RANDOMNESS,),
+        opaque=True,
     )
     return Adapted(_QuickResult(made, make), f"PyDP {type(made).__name__}", own)
 
@@ -50,8 +51,8 @@ class _QuickResult:
     algorithm: Any
     make: Callable[[], Any] | None
 
-    def __call__(self, data: Any, *, size: int) -> list[Any]:
-        return _pairs.repeat(lambda: self.algorithm.quick_result(list(data)), size)
+    def __call__(self, data: Any) -> Any:
+        return self.algorithm.quick_result(list(data))
 
     def __reduce__(self) -> Any:
         if self.make is None:

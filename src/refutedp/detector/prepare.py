@@ -152,7 +152,10 @@ class Prepared:
     @property
     def _slowness(self) -> float:
         """How many times what the trials say a run takes; less than once on several cores."""
-        return self._measured / self._expected if self._is_measured else self._usual_slowness
+        if not self._is_measured:
+            return self._usual_slowness
+        # Other processes made the next results while the first was waited for, which does not count.
+        return max(self._measured / self._expected, 1 / pool_for(self.settings, costs_calls=True).processes)
 
     @property
     def _is_measured(self) -> bool:

@@ -67,7 +67,8 @@ class Mechanism:
 
     `rng` is None for an opaque function with its own randomness, and `draws_from` says which generator it is handed;
     `seed` is a parameter that gets a fresh seed in every call. `size` is set when the author wrote a batched
-    function that returns `size` outputs a call. A mechanism with `**arguments` is `open`: it takes any option.
+    function that returns `size` outputs a call. A mechanism with `**arguments` is `open`: it takes any option. One
+    that is `opaque` is never lifted.
     """
 
     function: Callable[..., Any]
@@ -82,6 +83,7 @@ class Mechanism:
     open: bool = False
     seed: str | None = None
     draws_from: Generators = "generator"
+    opaque: bool = False
 
     @property
     def batched(self) -> bool:
@@ -157,6 +159,7 @@ def describe(function: Any, *, epsilon_name: str | None = None) -> Mechanism:
         open=any(p.kind is p.VAR_KEYWORD for p in parameters),
         seed=seed,
         draws_from=draws_from,
+        opaque=own_of(function).opaque,
     )
 
 
@@ -224,6 +227,8 @@ class Own:
     adjacency: Adjacency | None = None
     pairs: Sequence[Any] | None = None
     notes: tuple[str, ...] = ()
+    opaque: bool = False
+    """Whether its code is not to be looked into, as that of a library: every run is then a call."""
 
     def defaults(self, claim: Any, epsilon: Any, adjacency: Any, pairs: Any) -> tuple[Any, Any, Any]:
         """Claim, adjacency and pairs, the mechanism's own where the caller gave none."""
@@ -272,7 +277,7 @@ def own_of(mechanism: Any) -> Own:
     """What the mechanism says about itself: nothing, for a plain function.
 
     >>> own_of(max)
-    Own(claim=None, adjacency=None, pairs=None, notes=())
+    Own(claim=None, adjacency=None, pairs=None, notes=(), opaque=False)
     """
     found = getattr(mechanism, "__refutedp__", None)
     if found is None:

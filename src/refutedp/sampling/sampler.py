@@ -211,7 +211,7 @@ class Samplers:
         self._on_error = on_error
         self._known: KnownLifts | None = None
         # Lifted runs take exceptions as outputs; who wants to see the exception runs the plain function.
-        if lift and not mechanism.batched and on_error == "output":
+        if lift and not mechanism.batched and not mechanism.opaque and on_error == "output":
             from refutedp.sampling.lifted import KnownLifts
 
             self._known = KnownLifts()

@@ -59,6 +59,11 @@ class Pool:
     if_it_pays: bool = False
     """Begin on one core, and go on with `jobs` where what is left seems to take long enough for that."""
 
+    @property
+    def processes(self) -> int:
+        """How many tasks run at once, at most, on this machine."""
+        return self.jobs if self.jobs > 0 else max(_all_cores() + 1 + self.jobs, 1)
+
     def run(self, tasks: Sequence[Task[T]]) -> Generator[T, None, None]:
         """Call every task; yield the results in the order of the tasks, as they become ready.
 
