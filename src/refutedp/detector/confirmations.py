@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from refutedp.detector.plan_importance import ImportancePlan, Piloted, UnpairedImportancePlan, unpaired
+from refutedp.detector.plan_importance import (
+    HorizonPlan,
+    ImportancePlan,
+    Piloted,
+    UnpairedImportancePlan,
+    unpaired,
+)
 from refutedp.detector.plan_tail import TailPlan
 from refutedp.hypothesis.betting import anytime
 from refutedp.hypothesis.betting.anytime import EProcess
@@ -44,6 +50,8 @@ class Confirmation(ABC):
     """Whether its runs come in pairs on the same noise, which neither every claim nor every mechanism allows."""
     needs_plan: ClassVar[bool] = False
     """Whether pilots have to make a plan before the first run."""
+    only_bets: ClassVar[bool] = False
+    """Whether an e-process is all that judges its runs, also where they are judged once, after all of them."""
     stands_if_cut_short: ClassVar[bool] = False
     """Whether the evidence so far counts where lifting fails in the midst of the runs."""
     noise_words: ClassVar[str] = ""
@@ -65,6 +73,10 @@ class Confirmation(ABC):
     def budget(self, settings: Settings) -> Settings:
         """The settings with as many confirmation runs as it takes, where that is known."""
         return settings
+
+    def batches(self) -> Sequence[int] | None:
+        """Runs in each batch, where the e-process was made for batches of known sizes."""
+        return None
 
     @classmethod
     def with_share(cls, share: float) -> Confirmation:
@@ -203,6 +215,7 @@ class ImportanceSampled(Confirmation):
     """What is done where no plan can be made."""
     name: ClassVar[str] = "importance"
     needs_plan: ClassVar[bool] = True
+    only_bets: ClassVar[bool] = True
     # A second test after the evidence so far would have a second chance of a false alarm.
     stands_if_cut_short: ClassVar[bool] = True
     noise_words: ClassVar[str] = "towards the event"
@@ -224,6 +237,10 @@ class ImportanceSampled(Confirmation):
     def share(self) -> float:
         """The plan's, or half."""
         return 0.5 if self.plan is None else self.plan.share
+
+    def batches(self) -> Sequence[int] | None:
+        """Those of a plan for the sharpest bound."""
+        return self.plan.batches if isinstance(self.plan, HorizonPlan) else None
 
     @property
     def known(self) -> ImportancePlan | UnpairedImportancePlan:
