@@ -83,9 +83,14 @@ def aim(
 def _aim(
     sampler: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
 ) -> Aimed:
-    if settings.goal == "speed" or not claim_test(claim).importance_sharpens:
+    if not _for_a_bound(claim, settings):
         return _to_convict(sampler, plain, claim, settings, tick)
     return _to_sharpen(sampler, plain, claim, settings, tick) if settings.importance == "always" else plain
+
+
+def _for_a_bound(claim: Claim, settings: Settings) -> bool:
+    """Whether importance sampling is for a sharper bound, and not for a conviction."""
+    return settings.goal == "bound" and claim_test(claim).importance_sharpens
 
 
 def _weighable(sampler: Sampler, candidate: Candidate, settings: Settings) -> LiftedSampler | None:
@@ -111,7 +116,12 @@ def planned(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Sett
         piloted = None if lifted is None else pilots(lifted, candidate, claim, settings)
     except CannotSample:
         piloted = None
-    return replace(candidate, confirmation=strategy.planned_by(piloted))
+    made = strategy.planned_by(piloted)
+    if isinstance(made, ImportanceSampled) and type(made.plan) is ImportancePlan and _for_a_bound(claim, settings):
+        # As `aim` plans it.
+        sharp = _sharpest(made.plan, settings)
+        made = replace(made, plan=sharp) if math.isfinite(sharp.bound) else made
+    return replace(candidate, confirmation=made)
 
 
 class _Pilots:

@@ -1,17 +1,17 @@
 """Bets on a number of importance-sampled pairs that is known beforehand, for the sharpest bound at its end.
 
 A bet that grows fastest pays for the right to stop at any moment: to reach 1/alpha it needs a mean that lies
-sqrt(2 log(1/alpha)) standard errors beyond the line, 3.7 for 0.001. Where all pairs are made anyway, 3.1 will do, as in
-a test of one normal mean. Its gain, 1/alpha or nothing, can be had by bets alone: while a chance c is left to reach the
-goal if the line holds, wealth c/alpha is enough to go for it, with a stake of density(d) / (c spread sqrt(pairs left))
-on each pair, where c = Phi(d). That is how an option that pays all or nothing is replicated (Black & Scholes, "The
-Pricing of Options and Corporate Liabilities", 1973), and the limit of "STaR-Bets: Sequential Target-Recalculating Bets
-for Tighter Confidence Intervals" (Voráček & Orabona, 2025). The spread is a guess of the pilots, and the normal limit
-only says how much to stake: wealth is that of real bets, each fixed before its pairs are seen, so it is an e-process
-whatever the distribution is.
+sqrt(2 log(1/alpha)) standard errors beyond the line, 3.7 for 0.001. Where all pairs are made anyway, little more than
+the 3.1 of a test of one normal mean will do. Its gain, 1/alpha or nothing, can be had by bets alone: while a chance c
+is left to reach the goal if the line holds, wealth c/alpha is enough to go for it, with a stake of
+density(d) / (c spread sqrt(pairs left)) on each pair, where c = Phi(d). That is how an option that pays all or nothing
+is replicated (Black & Scholes, "The Pricing of Options and Corporate Liabilities", 1973); "STaR-Bets: Sequential
+Target-Recalculating Bets for Tighter Confidence Intervals" (Voráček & Orabona, 2025) recalculate stakes likewise. The
+spread is a guess of the pilots, and the normal limit only says how much to stake: wealth is that of real bets, each
+fixed before its pairs are seen, so it is an e-process whatever the distribution is.
 
-Each line has stakes of its own, so that being ruled out need not be monotone in the ratio. The bound is the largest of
-the lines up to which all are ruled out: it is too large only if the first line that is true is ruled out.
+Each line has stakes of its own, so that being ruled out need not be monotone in the ratio. The bound is the largest
+of the lines up to which all are ruled out: it is too large only if the first line that is true is ruled out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from refutedp.model.importance import WeightedHits, lower_ends, upper_ends
 Floats: TypeAlias = NDArray[np.float64]
 
 HEDGED = 0.97
-"""The part of the unit that goes for the bound at the end; the rest grows without limit, for p-values of any depth."""
+"""The part of the unit that goes for the bound; the rest grows without limit, for p-values of any depth."""
 _PART = 0.05
 """A batch is this part of the pairs that are left: stakes are set anew after each, and matter most near the end."""
 _LAST = 0.003
@@ -56,7 +56,7 @@ def batches(pairs: int) -> list[int]:
     """Sizes of the batches that make up so many pairs.
 
     >>> batches(100_000)[:3], len(batches(100_000)), sum(batches(100_000))
-    ([10000, 9000, 8100], 57, 100000)
+    ([5000, 4750, 4512], 115, 100000)
     """
     sizes, left = [], pairs
     while left > max(pairs * _LAST, 1):
@@ -103,10 +103,13 @@ class HorizonProcess(EProcess[WeightedHits]):
         going = (log_wealth < -math.log(HEDGED * self.alpha)) & (log_chance > -600)
         at = special.ndtri_exp(np.where(going, log_chance, -1.0))
         log_density = -(at**2) / 2 - math.log(2 * math.pi) / 2
-        stakes = np.exp(log_density - np.where(going, log_chance, -1.0)) / (np.array(self.spreads) * math.sqrt(left + _SOFT * self.pairs))
+        stakes = np.exp(log_density - np.where(going, log_chance, -1.0)) / (
+            np.array(self.spreads) * math.sqrt(left + _SOFT * self.pairs)
+        )
         stakes = np.where(going, np.minimum(stakes, _MOST * batch.plain / slopes), 0.0)
         hedged = tuple((log_wealth + _grown(batch, slopes, stakes)).tolist())
-        after = replace(self, hits=self.hits + batch, rest=self.rest.update(batch), log_hedged=hedged)
+        hits = self.hits + batch
+        after = replace(self, hits=hits, rest=replace(self.rest, hits=hits), log_hedged=hedged)
         return replace(after, log_peak=max(self.log_peak, after.log_e))
 
     @property

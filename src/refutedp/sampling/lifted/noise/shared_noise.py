@@ -2,8 +2,8 @@
 
 A draw is distinguished by how many came before it in its run, by its distribution and its shape. The first execution
 that asks draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the
-others. Location and scale are applied afterwards, in the same floating-point operations as NumPy's own. Draws of other
-distributions, such as whole numbers, are shared by executions that ask for the same parameters.
+others. Location and scale are applied afterwards, in the same floating-point operations as NumPy's own. Draws
+of other distributions, such as whole numbers, are shared by executions that ask for the same parameters.
 
 Search runs many pairs on common noise, which is drawn once. It is also the fairer race, for chance is the same for
 all. Every column of common noise has a seed of its own, so that it does not matter who asks for it first, nor
