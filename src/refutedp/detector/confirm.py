@@ -103,7 +103,7 @@ def _confirm(
     clock: Clock,
 ) -> Evidence:
     strategy = confirmation_of(candidate)
-    if settings.method == "fisher" or (settings.stop == "fixed" and not strategy.only_bets):
+    if settings.method == "fisher" or (settings.stop == "fixed" and not strategy.needs_plan):
         return judge(candidate, _count(sampler, candidate, strategy, settings, report, stream), claim, settings)
     settings = strategy.budget(settings)
     total = 2 * settings.confirm_runs

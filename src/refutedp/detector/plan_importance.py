@@ -12,7 +12,7 @@ sampled towards the event, and d2 away from the region where it is likely. Both 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -90,6 +90,11 @@ class ImportancePlan:
         return 0.5
 
     @property
+    def batches(self) -> Sequence[int] | None:
+        """Runs of both sides in each batch, where bets are for batches of known sizes."""
+        return None
+
+    @property
     def towards_event(self) -> Plan:
         """How noise is drawn towards the event."""
         return self.plan
@@ -128,7 +133,7 @@ class HorizonPlan(ImportancePlan):
         return horizon.expected_bound(self.pilot, self.pairs, self.alpha)
 
     @property
-    def batches(self) -> list[int]:
+    def batches(self) -> Sequence[int]:
         """Runs of both sides in each batch."""
         return [2 * size for size in horizon.batches(self.pairs)]
 
@@ -254,6 +259,11 @@ class UnpairedImportancePlan:
     def share(self) -> float:
         """The part of the runs that go to d1."""
         return self.plan.share
+
+    @property
+    def batches(self) -> Sequence[int] | None:
+        """Of any size."""
+        return None
 
     @property
     def towards_event(self) -> Plan:

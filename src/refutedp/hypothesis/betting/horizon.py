@@ -1,14 +1,14 @@
 """Bets on a number of importance-sampled pairs that is known beforehand, for the sharpest bound at its end.
 
-A bet that grows fastest pays for the right to stop at any moment: to reach 1/alpha it needs a mean that lies
-sqrt(2 log(1/alpha)) standard errors beyond the line, 3.7 for 0.001. Where all pairs are made anyway, little more than
-the 3.1 of a test of one normal mean will do. Its gain, 1/alpha or nothing, can be had by bets alone: while a chance c
-is left to reach the goal if the line holds, wealth c/alpha is enough to go for it, with a stake of
-density(d) / (c spread sqrt(pairs left)) on each pair, where c = Phi(d). That is how an option that pays all or nothing
-is replicated (Black & Scholes, "The Pricing of Options and Corporate Liabilities", 1973); "STaR-Bets: Sequential
-Target-Recalculating Bets for Tighter Confidence Intervals" (Voráček & Orabona, 2025) recalculate stakes likewise. The
-spread is a guess of the pilots, and the normal limit only says how much to stake: wealth is that of real bets, each
-fixed before its pairs are seen, so it is an e-process whatever the distribution is.
+A bet that grows fastest pays for the right to stop at any moment: to reach 1/alpha it needs a mean that lies sqrt(2
+log(1/alpha)) standard errors beyond the line, 3.7 for 0.001. Where all pairs are made anyway, little more than the
+3.1 of a test of one normal mean will do. Its gain, 1/alpha or nothing, can be had by bets alone: while a chance c is
+left to reach the goal if the line holds, wealth c/alpha is enough to go for it, with a stake of density(d) / (c
+spread sqrt(pairs left)) on each pair, where c = Phi(d). That is how an option that pays all or nothing is replicated
+(Black & Scholes, "The Pricing of Options and Corporate Liabilities", 1973); "STaR-Bets: Sequential Target-
+Recalculating Bets for Tighter Confidence Intervals" (Voráček & Orabona, 2025) recalculate stakes likewise. The spread
+is a guess of the pilots, and the normal limit only says how much to stake: wealth is that of real bets, each fixed
+before its pairs are seen, so it is an e-process whatever the distribution is.
 
 Each line has stakes of its own, so that being ruled out need not be monotone in the ratio. The bound is the largest
 of the lines up to which all are ruled out: it is too large only if the first line that is true is ruled out.
