@@ -227,6 +227,7 @@ BUDGET: dict[str, Any] = {
     "confirm_runs": 1_000_000,
     "significance": 0.1,
     "stop": "fixed",
+    "importance": "always",
     "progress": False,
 }
 

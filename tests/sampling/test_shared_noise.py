@@ -85,9 +85,19 @@ def test_another_position_law_or_shape_is_another_draw(position, distribution, s
 
 
 @pytest.mark.parametrize("distribution", ["geometric", "integers", "np.random.poisson", "gamma", "random.randint"])
-def test_laws_without_a_standard_form_are_left_to_numpy(distribution):
+def test_distributions_without_a_standard_form_are_left_to_numpy_where_parameters_differ(distribution):
     source = Source(np.random.default_rng(0))
-    assert SharedNoise(5).draw(0, DISTRIBUTIONS[distribution], (1, 2), None, None, source) is None
+    assert SharedNoise(5).draw(0, DISTRIBUTIONS[distribution], (np.arange(1, 6), 7), None, None, source) is None
+
+
+def test_distributions_without_a_standard_form_are_shared_where_parameters_agree():
+    source, noise = Source(np.random.default_rng(0)), SharedNoise(500)
+    first, again, other = (
+        noise.draw(0, DISTRIBUTIONS["geometric"], (p,), None, None, source) for p in (0.5, 0.5, 0.4)
+    )
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    first[:] = 0  # as a mechanism may do with what it drew
+    assert np.array_equal(noise.draw(0, DISTRIBUTIONS["geometric"], (0.5,), None, None, source), again)
 
 
 BAD = (-1.0, math.nan, math.inf, np.float64(-1.0), np.array([1.0, -1.0]), np.array([1.0, math.nan]), "1", None, 0.0)

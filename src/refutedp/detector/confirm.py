@@ -5,7 +5,7 @@ One loop serves every strategy (`confirmations`): batches of tasks, an e-process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -103,7 +103,7 @@ def _confirm(
     clock: Clock,
 ) -> Evidence:
     strategy = confirmation_of(candidate)
-    if settings.method == "fisher" or settings.stop == "fixed":
+    if settings.method == "fisher" or (settings.stop == "fixed" and not strategy.needs_plan):
         return judge(candidate, _count(sampler, candidate, strategy, settings, report, stream), claim, settings)
     settings = strategy.budget(settings)
     total = 2 * settings.confirm_runs
@@ -117,13 +117,17 @@ def _confirm(
         ]
 
     try:
-        made = _in_batches(tasks, settings, costs_calls=sampler.costs_calls)
+        planned = strategy.batches()
+        sizes = list(_batches(settings, sampler.costs_calls)) if planned is None else planned
+        made = _in_batches(tasks, sizes, settings, costs_calls=sampler.costs_calls)
         with closing(clock.cut("confirmation batches", made, lambda: clock.left == 0)) as batches:
             for size, parts in batches:
                 process = process.update(strategy.joined(parts))
                 done += size
                 report(Progress("confirm", done, total))
-                if not decided and process.rejects(strategy.level(settings.significance)):
+                if settings.stop == "fixed" or decided:
+                    continue
+                if process.rejects(strategy.level(settings.significance)):
                     decided = process.hits.runs
                     if sampler.costs_calls or settings.goal == "speed":
                         break
@@ -134,10 +138,9 @@ def _confirm(
 
 
 def _in_batches(
-    tasks: Callable[[int, int], list[Task[T]]], settings: Settings, *, costs_calls: bool
+    tasks: Callable[[int, int], list[Task[T]]], sizes: Sequence[int], settings: Settings, *, costs_calls: bool
 ) -> Generator[tuple[int, list[T]], None, None]:
     """The size of each batch and what its tasks gave; those of the next batches are under way on other cores."""
-    sizes = list(_batches(settings, costs_calls))
     batches = [tasks(size, number) for number, size in enumerate(sizes)]
     results = pool_for(settings, costs_calls=costs_calls).run([task for batch in batches for task in batch])
     try:

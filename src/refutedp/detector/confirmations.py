@@ -43,7 +43,7 @@ class Confirmation(ABC):
     needs_pairs: ClassVar[bool] = False
     """Whether its runs come in pairs on the same noise, which neither every claim nor every mechanism allows."""
     needs_plan: ClassVar[bool] = False
-    """Whether pilots have to make a plan before the first run."""
+    """Whether a plan is made before the first run; then an e-process is all that judges the runs."""
     stands_if_cut_short: ClassVar[bool] = False
     """Whether the evidence so far counts where lifting fails in the midst of the runs."""
     noise_words: ClassVar[str] = ""
@@ -66,6 +66,10 @@ class Confirmation(ABC):
         """The settings with as many confirmation runs as it takes, where that is known."""
         return settings
 
+    def batches(self) -> Sequence[int] | None:
+        """Runs in each batch, where its bets are for batches of known sizes."""
+        return None
+
     @classmethod
     def with_share(cls, share: float) -> Confirmation:
         """As it is read from a file, with this part of independent runs on d1."""
@@ -85,9 +89,9 @@ class Confirmation(ABC):
     def joined(self, parts: Sequence[Any]) -> Any:
         """What the e-process takes of the results of some tasks, made for one event."""
 
-    @abstractmethod
     def level(self, significance: float) -> float:
-        """The level of the e-process; what is left of the significance is for the test on all runs."""
+        """The level of the e-process: all of it, unless there is a test on all runs at the end, too."""
+        return significance
 
     @abstractmethod
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
@@ -225,6 +229,10 @@ class ImportanceSampled(Confirmation):
         """The plan's, or half."""
         return 0.5 if self.plan is None else self.plan.share
 
+    def batches(self) -> Sequence[int] | None:
+        """As planned."""
+        return self.known.batches
+
     @property
     def known(self) -> ImportancePlan | UnpairedImportancePlan:
         """The plan."""
@@ -253,12 +261,8 @@ class ImportanceSampled(Confirmation):
         """Weighted hits."""
         return reduce(add, parts)
 
-    def level(self, significance: float) -> float:
-        """All of it: there is no test at the end."""
-        return significance
-
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
-        """Valid whenever one stops. Counts are no rates here; weighted averages stand beside them."""
+        """Valid whenever one stops. Counts are no rates; weighted averages stand beside them."""
         bounds = claim_test(claim).bounds_by_weight(process, 1 - settings.significance, self.known.rates)
         counts = replace(process.hits.counts, share=self.share)
         return replace(
@@ -325,10 +329,6 @@ class WithinTail(Confirmation):
     def joined(self, parts: Sequence[Any]) -> Any:
         """All hits."""
         return reduce(add, parts)
-
-    def level(self, significance: float) -> float:
-        """All of it: there is no test at the end."""
-        return significance
 
     def evidence(self, process: Any, plan: Stop, candidate: Candidate, claim: Claim, settings: Settings) -> Evidence:
         """Counts are hits within the tail; the rates are parts of its probability."""

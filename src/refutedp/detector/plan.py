@@ -13,10 +13,18 @@ from dataclasses import dataclass, replace
 
 from refutedp.detector.confirmations import ImportanceSampled, UnpairedImportanceSampled, WithinTail, confirmation_of
 from refutedp.detector.plan_half_line import AIMS, LOWER, UPPER, HalfLine, aim_at, further
-from refutedp.detector.plan_importance import NO_PLAN, PLAIN_IN_PILOTS, ImportancePlan, line_of, pilots, unpaired
+from refutedp.detector.plan_importance import (
+    NO_PLAN,
+    PLAIN_IN_PILOTS,
+    HorizonPlan,
+    ImportancePlan,
+    line_of,
+    pilots,
+    sharpest,
+    unpaired,
+)
 from refutedp.detector.tails import tail_plan
 from refutedp.events.predicates import Interval, reads_digits
-from refutedp.hypothesis.betting.weighted import start_weighted
 from refutedp.hypothesis.claim_test import claim_test
 from refutedp.hypothesis.tests import ratio
 from refutedp.model.claims import Claim, Tangent
@@ -33,12 +41,10 @@ _HOPE = 2
 """How far beyond the budget a conviction may be expected: pilots are rough, and plain runs would do no better."""
 _SLACK = 1.5
 """log wealth that the spread of the stakes costs, about."""
-RARE = 0.02
+RARE = 0.1
 """Events more likely than this on the rarer side are seen often enough in plain runs."""
 HIDDEN = 0.005
 """The part of the log ratio that must stay unproven by plain runs before importance-sampled ones are tried."""
-_BETWEEN = (0.0, 0.5, 0.75)
-"""Where lines to aim at lie between the bound of plain runs and the ratio that the pilot saw."""
 USUAL_PILOTS = 2 * AIMS + 2
 SHARPER = 1.004
 """How much larger the bound of importance-sampled runs must promise to be: plain counts are easier to follow."""
@@ -79,9 +85,14 @@ def aim(
 def _aim(
     sampler: LiftedSampler, plain: Aimed, claim: Claim, settings: Settings, tick: Callable[[int], None]
 ) -> Aimed:
-    if settings.goal == "speed" or not claim_test(claim).importance_sharpens:
+    if not _for_a_bound(claim, settings):
         return _to_convict(sampler, plain, claim, settings, tick)
     return _to_sharpen(sampler, plain, claim, settings, tick) if settings.importance == "always" else plain
+
+
+def _for_a_bound(claim: Claim, settings: Settings) -> bool:
+    """Whether importance sampling is for a sharper bound, and not for a conviction."""
+    return settings.goal == "bound" and claim_test(claim).importance_sharpens
 
 
 def _weighable(sampler: Sampler, candidate: Candidate, settings: Settings) -> LiftedSampler | None:
@@ -89,7 +100,8 @@ def _weighable(sampler: Sampler, candidate: Candidate, settings: Settings) -> Li
 
     Their noise has the distribution of NumPy's, not its last digits.
     """
-    allowed = settings.importance != "never" and settings.stop == "early" and settings.method != "fisher"
+    asked = settings.importance == "always" or (settings.importance == "needed" and settings.stop == "early")
+    allowed = asked and settings.method != "fisher"
     return sampler if allowed and isinstance(sampler, LiftedSampler) and not reads_digits(candidate.event) else None
 
 
@@ -106,7 +118,12 @@ def planned(sampler: Sampler, candidate: Candidate, claim: Claim, settings: Sett
         piloted = None if lifted is None else pilots(lifted, candidate, claim, settings)
     except CannotSample:
         piloted = None
-    return replace(candidate, confirmation=strategy.planned_by(piloted))
+    made = strategy.planned_by(piloted)
+    if isinstance(made, ImportanceSampled) and type(made.plan) is ImportancePlan and _for_a_bound(claim, settings):
+        # As `aim` plans it.
+        sharp = _sharpest(made.plan, settings)
+        made = replace(made, plan=sharp) if math.isfinite(sharp.bound) else made
+    return replace(candidate, confirmation=made)
 
 
 class _Pilots:
@@ -196,25 +213,15 @@ def _to_sharpen(
         moved = pilots(sampler, further_out, claim, settings, beyond.plan, tick)
         if moved is not None:
             weighted.append((_sharpest(moved.pairs(), settings), beyond.event))
-    best, event = max(weighted, key=lambda one: _bound_of(one[0], settings))
-    if _bound_of(best, settings) < SHARPER * _plain_bound(_told_by(found, settings), settings):
+    best, event = max(weighted, key=lambda one: one[0].bound)
+    if best.bound < SHARPER * _plain_bound(_told_by(found, settings), settings):
         return plain
     strategy = ImportanceSampled(best, confirmation_of(plain.candidate))
     return Aimed(sampler, replace(candidate, event=event, tangent=best.line, confirmation=strategy))
 
 
-def _sharpest(found: ImportancePlan, settings: Settings) -> ImportancePlan:
-    """The same plan with the line and the plain part that promise the largest bound, if the last pilot is right.
-
-    The runs of the search may flatter, and stakes against a ratio larger than the real one win nothing. So the lines
-    lie between what plain runs would certify and what the pilot saw.
-    """
-    p1, p2 = found.pilot.rates
-    told = _plain_bound(_told_by(found, settings), settings)
-    if not p2 or not math.isfinite(told):
-        return found
-    lines = [Tangent(math.exp(told + part * (math.log(p1 / p2) - told)), 0.0) for part in _BETWEEN]
-    return max((found, *(found.against(line) for line in lines)), key=lambda one: _bound_of(one, settings))
+def _sharpest(found: ImportancePlan, settings: Settings) -> HorizonPlan:
+    return sharpest(found, settings.confirm_runs, settings.significance)
 
 
 def _leaves_much(told: Counts, claim: Claim, settings: Settings) -> bool:
@@ -239,12 +246,6 @@ def _further(
 
 def _plain_bound(counts: Counts, settings: Settings) -> float:
     return ratio.rough_bound(counts, settings.significance)
-
-
-def _bound_of(found: ImportancePlan, settings: Settings) -> float:
-    """What the confirmation runs would certify, if they were as the last pilot."""
-    expected = start_weighted(found.line, found.pilot).update(found.pilot.scaled(settings.confirm_runs))
-    return expected.epsilon_lower_bound(1 - settings.significance)
 
 
 def _told_by(found: ImportancePlan, settings: Settings) -> Counts:

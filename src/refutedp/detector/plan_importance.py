@@ -12,13 +12,15 @@ sampled towards the event, and d2 away from the region where it is likely. Both 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from refutedp.hypothesis.betting import horizon
+from refutedp.hypothesis.betting.horizon import HorizonProcess
 from refutedp.hypothesis.betting.weighted import (
     UnpairedProcess,
     WeightedProcess,
@@ -52,6 +54,8 @@ PILOT, SMALLEST_PILOT = 100_000, 10_000
 """Pairs of runs in a pilot: a fifth of the confirmation runs, within these limits."""
 PLAINS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Parts of the confirmation runs that may be left plain: the more, the lighter the heaviest weight."""
+FEW_PLAIN = (0.1, 0.2)
+"""So few may be where all runs are made anyway, for stakes are smaller then."""
 PLAIN_IN_PILOTS = 0.2
 """Pilots prove nothing, so most of their runs are importance-sampled."""
 FEWEST = 3
@@ -86,6 +90,11 @@ class ImportancePlan:
         return 0.5
 
     @property
+    def batches(self) -> Sequence[int] | None:
+        """Runs of both sides in each batch, where bets are for batches of known sizes."""
+        return None
+
+    @property
     def towards_event(self) -> Plan:
         """How noise is drawn towards the event."""
         return self.plan
@@ -109,6 +118,35 @@ class ImportancePlan:
         """The same plan aimed at another line, with the part of the runs left plain that serves there."""
         expected = max((self.pilot.expected(plain) for plain in PLAINS), key=lambda hits: best_part(hits, line)[1])
         return ImportancePlan(replace(self.plan, plain=expected.plain), line, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class HorizonPlan(ImportancePlan):
+    """The same for the sharpest bound on a ratio at the end of so many pairs, at this level."""
+
+    pairs: int
+    alpha: float
+
+    @property
+    def bound(self) -> float:
+        """About what they certify, if they are as the pilot."""
+        return horizon.expected_bound(self.pilot, self.pairs, self.alpha)
+
+    @property
+    def batches(self) -> Sequence[int]:
+        """Runs of both sides in each batch."""
+        return [2 * size for size in horizon.batches(self.pairs)]
+
+    def start(self, line: Tangent) -> HorizonProcess:  # type: ignore[override]
+        """The evidence against a line before the first run."""
+        return horizon.start_horizon(math.log(line.slope), self.pilot, self.pairs, self.alpha)
+
+
+def sharpest(found: ImportancePlan, pairs: int, alpha: float) -> HorizonPlan:
+    """The same plan, with the plain part that promises the largest bound of so many pairs."""
+    expected = (found.pilot.expected(plain) for plain in (*FEW_PLAIN, *PLAINS))
+    plans = [HorizonPlan(replace(found.plan, plain=one.plain), found.line, one, pairs, alpha) for one in expected]
+    return max(plans, key=lambda one: one.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +259,11 @@ class UnpairedImportancePlan:
     def share(self) -> float:
         """The part of the runs that go to d1."""
         return self.plan.share
+
+    @property
+    def batches(self) -> Sequence[int] | None:
+        """Of any size."""
+        return None
 
     @property
     def towards_event(self) -> Plan:

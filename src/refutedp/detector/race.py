@@ -60,6 +60,8 @@ LEAST_RUNS = 100
 """Runs a side that a round makes in any case."""
 LAST_EVENTS = 8
 """Events in the very last round: the fewer, the less chance has to be paid for."""
+LEARNING_PAIRS = 3
+"""Pairs on which events of several coordinates are learned, which is half of the time of a look at few numbers."""
 _NEAR = 0.003  # of the best score: the shortest of such events is chosen
 _LONG, _NEAR_A_LONG_ONE = 8, 0.02
 """A learned sum of so many parts gives way to a shorter event that scores less by this part of it."""
@@ -279,8 +281,8 @@ class Rounds:
         return [arm for arm in arms if arm.number in chosen] if promising else arms
 
     def worth_learning(self, arms: Sequence[Arm]) -> frozenset[int]:
-        """The pairs on which events of several coordinates are learned: those that may get to the last rounds."""
-        return frozenset(arm.number for arm in sorted(arms, key=lambda arm: -self._rank(arm))[: LAST_ROUNDS[0][0]])
+        """The pairs on which events of several coordinates are learned: the best of those that may get far."""
+        return frozenset(arm.number for arm in sorted(arms, key=lambda arm: -self._rank(arm))[:LEARNING_PAIRS])
 
     def finalists(self, arms: Sequence[Arm]) -> list[Arm]:
         """The arms of the last rounds, each with the events that have a chance to win.

@@ -177,6 +177,25 @@ def test_inputs_have_noise_of_their_own_where_few_runs_draw():
     assert rows(first) != rows(second)
 
 
+def test_whole_numbers_are_shared_by_sides_that_ask_for_the_same_and_by_no_others():
+    """Geometric noise by inversion: the answers of neighbours differ seldom, on the same number."""
+
+    def inverted(queries, rng, high=1000):
+        return int(rng.integers(high)) + 0 * int(queries[0]), rng.choice([3, 5, 7])
+
+    def by_input(queries, rng):
+        return int(rng.integers(1000 + int(queries[0])))
+
+    first, second = sample_paired(
+        tuple(Lift(describe(inverted), data, {}) for data in INPUTS[:2]), 3000, np.random.default_rng(0)
+    )
+    assert rows(first) == rows(second)
+    first, second = sample_paired(
+        tuple(Lift(describe(by_input), data, {}) for data in INPUTS[:2]), 3000, np.random.default_rng(0)
+    )
+    assert rows(first) != rows(second)
+
+
 def test_samples_of_several_places_are_shared_too():
     shared = common()
     first, *others = (Lift(describe(straight), data, {}) for data in INPUTS)

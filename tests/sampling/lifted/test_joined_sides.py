@@ -119,6 +119,87 @@ def test_sides_are_joined_and_every_run_equals_the_plain_function(function):
     assert len(lift._proven) == 1
 
 
+def stops_in_a_nested_branch(data, rng):
+    out, count = [], 0
+    for x in data:
+        if x + rng.laplace(scale=4) >= 1:
+            out.append(True)
+            count += 1
+            if count >= 2:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+def stops_in_an_elif_or_not_at_all(data, rng):
+    total, left = 0, list(data)
+    while left:
+        x = left.pop()
+        if rng.random() < 0.5:
+            total += x
+        elif rng.random() < 0.5:
+            total -= 1
+            if total < -1:
+                break
+        else:
+            total += 1
+            if total > 3:
+                break
+    else:
+        total = -100
+    return total, len(left)
+
+
+def goes_on_after_the_nested_branch(data, rng):
+    out = []
+    for x in data:
+        if rng.random() < 0.5:
+            if x > 1:
+                break
+            out.append(x)
+        for y in (1, 2):
+            if rng.random() < 0.1:
+                if y > 1:
+                    break
+                out.append(-y)
+    return out
+
+
+def breaks_under_try(data, rng):
+    seen = 0
+    for x in data:
+        if rng.random() < 0.5:
+            try:
+                if 1 / x > 0.4:
+                    break
+            except ZeroDivisionError:
+                seen += 10
+        else:
+            seen += 1
+            if seen > 2:
+                break
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [
+        (stops_in_a_nested_branch, len(DATA)),
+        (stops_in_an_elif_or_not_at_all, 2 * len(DATA)),
+        (goes_on_after_the_nested_branch, None),
+        (breaks_under_try, None),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_loops_that_stop_in_nested_branches_equal_the_plain_function(function, most):
+    """They take a path for each end, where all that their branches do can be joined."""
+    lift = Lift(describe(function), DATA, {})
+    lift.prove(np.random.default_rng(0), runs=300)
+    assert lift.sample(2000, np.random.default_rng(1)).size == 2000
+    assert most is None or len(lift._proven) <= most
+
+
 class Counter:
     def __init__(self):
         self.seen = 0

@@ -126,6 +126,11 @@ class Term(msgspec.Struct, frozen=True):
         return f"({number} if {self.conditions()})" if any(f.is_condition for f in self.factors) else number
 
 
+_MOST_IN_A_CASE = 10
+"""Of so many conditions it is said which hold, where a sum says that."""
+_ROUNDING = 1e-9
+
+
 class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
     """The sum of weighted numbers and conditions, the most telling term first.
 
@@ -169,13 +174,50 @@ class WeightedSum(Computed, frozen=True, tag="weighted_sum"):
 
     def between(self, low: float | None, high: float | None) -> str | None:
         """Conditions of one weight are counted, not added; many terms are said after the bound."""
-        return self._counted(low, high) if self.counts else None
+        if self.counts:
+            return self._counted(low, high)
+        return self._only_case(-math.inf if low is None else low, math.inf if high is None else high)
 
     def equals(self, value: Scalar) -> str | None:
-        """How many of the conditions hold; else as for other numbers."""
-        if self.counts and isinstance(value, (int, float)):
+        """How many of the conditions hold, or which; else as for other numbers.
+
+        >>> from refutedp.events.features.basic import Value
+        >>> said = [Factor(Value((i,)), equals=True) for i in range(3)]
+        >>> some = WeightedSum(tuple(Term(weight, (one,)) for weight, one in zip((1.0, 0.7, -0.2), said)))
+        >>> some.equals(1.7)
+        'output[0] = True and output[1] = True, and not output[2] = True'
+        """
+        if not isinstance(value, (int, float)) or not self._adds_conditions:
+            return Computed.equals(self, value)
+        if self.counts:
             return self._counted(value, value + 0.5)
-        return Computed.equals(self, value)
+        case = self._only_case(value - _ROUNDING, value + _ROUNDING)
+        return case or f"{self.words()} = {_short(round(value, 9))}"
+
+    @property
+    def _adds_conditions(self) -> bool:
+        return all(term.is_condition for term in self.terms)
+
+    def _only_case(self, low: float, high: float) -> str | None:
+        """Which conditions hold and which do not, where that is the only way to get a sum with low <= sum < high."""
+        if not self._adds_conditions or len(self.terms) > _MOST_IN_A_CASE:
+            return None
+        cases = np.arange(2 ** len(self.terms))[:, None] >> np.arange(len(self.terms)) & 1
+        totals = np.zeros(len(cases))
+        for number, term in enumerate(self.terms):
+            # In the order in which runs are added up.
+            totals += np.where(cases[:, number], term.weight, 0.0)
+        right = np.flatnonzero((totals >= low) & (totals < high))
+        if len(right) != 1:
+            return None
+        hold, others = (
+            [term.conditions() for term, here in zip(self.terms, cases[right[0]], strict=True) if here == wanted]
+            for wanted in (1, 0)
+        )
+        if not hold:
+            return f"none of these {len(others)} hold: {_listed(others)}"
+        without = f"and not {others[0]}" if len(others) == 1 else f"and none of: {_listed(others)}"
+        return " and ".join(hold) + (f", {without}" if others else "")
 
     def among(self, values: tuple[Scalar, ...]) -> str | None:
         """How many of the conditions hold, one of several numbers.

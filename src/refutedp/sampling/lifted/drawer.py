@@ -124,7 +124,7 @@ class LiftedDrawer(Handler):
         n = self.run.n
         full = (n, *(shape or ()))
         if p is None:
-            return self.source.generator.integers(0, count, full)
+            return self._integers(count, shape)
         weights = p.values() if isinstance(p, Column) else np.asarray(p, dtype=np.float64)[None]
         if weights.shape[1:] != (count,):
             raise ValueError("'a' and 'p' must have same size")
@@ -144,6 +144,13 @@ class LiftedDrawer(Handler):
         uniform = self._uniform(shape).reshape(n, -1)
         index: Array = (cumulative[:, None, :] <= uniform[:, :, None]).sum(axis=2)
         return index.reshape(full)
+
+    def _integers(self, count: int, shape: Shape) -> Array:
+        """Places among so many options, the same on both inputs where noise is shared."""
+        shared = self._shared(DISTRIBUTIONS["integers"], (0, count), shape)
+        if shared is not None:
+            return shared
+        return self.source.generator.integers(0, count, (self.run.n, *(shape or ())))
 
     def _uniform(self, shape: Shape) -> Array:
         """The numbers of [0, 1) that decide choices, the same on both inputs where noise is shared as it is."""
@@ -179,7 +186,7 @@ class LiftedDrawer(Handler):
             self.refuse(f"it chooses from a {type(options).__name__}")
         if len(options) == 0:
             raise IndexError("Cannot choose from an empty sequence")
-        index = self._values("random.choice", lambda: self.source.generator.integers(0, len(options), run.n))
+        index = self._values("random.choice", lambda: self._integers(len(options), None))
         run.draws.append(Draw("random.choice", (len(options),), None, index, run.epoch, run.side))
         # NumPy strips zeros from the end of text.
         exact = not any(isinstance(option, str) and option.endswith("\0") for option in options)

@@ -159,12 +159,15 @@ def _planned(told: Floats, trust: float) -> Floats:
 def seen_in_bins(noise: SharedNoise, worth: Floats) -> Iterator[tuple[Key, list[Floats]]]:
     """How often runs have each draw in each bin, each run counted as it is worth: a row for each element.
 
-    A row is `MASSES` where the draw does not matter, and draws of which no element matters are left out.
+    A row is `MASSES` where the draw does not matter, and draws of which no element matters are left out, as are those
+    of distributions without quantiles.
     """
     total = float(worth.sum())
     if total <= 0:
         return
     for key, (values, filled) in noise.columns.items():
+        if key.params is not None:
+            continue
         worths = worth if filled is None else np.where(filled, worth, 0.0)
         used = np.flatnonzero(worths)
         rows = []

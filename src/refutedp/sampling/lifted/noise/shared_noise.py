@@ -2,7 +2,8 @@
 
 A draw is distinguished by how many came before it in its run, by its distribution and its shape. The first execution
 that asks draws standard noise for its runs; the second gets that noise for those runs, and fresh noise for the
-others. Location and scale are applied afterwards, in the same floating-point operations as NumPy's own.
+others. Location and scale are applied afterwards, in the same floating-point operations as NumPy's own. Draws
+of other distributions, such as whole numbers, are shared by executions that ask for the same parameters.
 
 Search runs many pairs on common noise, which is drawn once. It is also the fairer race, for chance is the same for
 all. Every column of common noise has a seed of its own, so that it does not matter who asks for it first, nor
@@ -57,6 +58,8 @@ class Key(NamedTuple):
     position: int
     distribution: str
     shape: Shape
+    params: tuple[int | float, ...] | None = None
+    """The parameters of a distribution that has no standard form."""
 
 
 def standard_form(distribution: str) -> StandardForm:
@@ -67,7 +70,8 @@ def standard_form(distribution: str) -> StandardForm:
 
 
 def _standard_noise(key: Key, n: int, source: Source) -> Array:
-    distribution, params = DISTRIBUTIONS[key.distribution], standard_form(key.distribution).fit.standard
+    distribution = DISTRIBUTIONS[key.distribution]
+    params = standard_form(key.distribution).fit.standard if key.params is None else key.params
     return drawn_by_element(lambda size: distribution.sample(source, params, size), n, key.shape)
 
 
@@ -101,7 +105,11 @@ class SharedNoise:
         """Draw number `position` of the given runs (None: of all); None when this distribution cannot be shared."""
         standard = distribution.noise.standard
         if standard is None:
-            return None
+            if any(type(p) not in (int, float) for p in params):
+                return None
+            values = self._standard(Key(position, distribution.name, shape, tuple(params)), runs, source)
+            # The mechanism may write to it.
+            return values.copy()
         params = tuple([p if type(p) is float or type(p) is int else np.asarray(p) for p in params])
         # Parameters that NumPy would refuse are left to NumPy.
         if not standard.fit.allows(params):
@@ -172,7 +180,8 @@ class CommonNoise:
         """One draw of all runs of a place; callers must not write to it."""
         found = self._kept.get((place, key))
         if found is None:
-            seeds = self._seeds_of(*place, key.position, crc32(key.distribution.encode()), *(key.shape or ()))
+            told = key.distribution if key.params is None else f"{key.distribution}{key.params}"
+            seeds = self._seeds_of(*place, key.position, crc32(told.encode()), *(key.shape or ()))
             found = _standard_noise(key, place.runs, Source(np.random.default_rng(seeds)))
             if self._numbers + found.size <= MOST_KEPT:
                 self._numbers += found.size
