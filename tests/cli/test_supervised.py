@@ -1,10 +1,13 @@
 """Native code that holds the interpreter ends with its process, which another one supervises."""
 
+import importlib
 import signal
 import time
 from pathlib import Path
 
 import pytest
+
+from refutedp.cli.supervised import _Once
 
 from .test_interrupts import alive
 
@@ -85,3 +88,19 @@ def test_it_ends_with_the_signal_that_ended_the_command(start):
 def test_native_code_that_returns_is_left_alone(run):
     done = run("check", "native.py:leaks", "--epsilon", "0.5", "--pair", "[1]|[2]", "--call-limit", "1")
     assert done.returncode == 1 and done.stderr == ""
+
+
+def test_an_interrupt_that_comes_while_a_module_is_imported_comes_again(tmp_path, monkeypatch):
+    """An extension module swallows exceptions that are raised while it is made; this one does so in Python."""
+    (tmp_path / "swallows.py").write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    sum(range(10**5))\n"
+        "except KeyboardInterrupt:\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    before = signal.signal(signal.SIGINT, _Once())
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            importlib.import_module("swallows")
+            time.sleep(5)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -3,9 +3,10 @@
 import pytest
 
 from refutedp import check
+from refutedp.detector.arms import LAST_EVENTS, Arm, still_racing
 from refutedp.detector.look import Contender, Looked, distinct
 from refutedp.detector.profile import PROFILE_CALLS
-from refutedp.detector.race import LAST_EVENTS, LAST_ROUNDS, Arm, Rounds, still_racing
+from refutedp.detector.race import LAST_ROUNDS, Rounds
 from refutedp.events.features.basic import Length
 from refutedp.events.predicates import Equals
 from refutedp.events.ranking import Scored, Search

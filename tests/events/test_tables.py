@@ -14,6 +14,7 @@ from refutedp.events.numbers import Numbers, NumberTable, _distinct, _rounded, e
 from refutedp.events.tables import Sides
 from refutedp.events.whole import whole_outputs
 from refutedp.hypothesis.tests.ratio import normal_quantiles
+from refutedp.model.outputs import Group, Outputs
 from refutedp.sampling.encode import encode
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -92,6 +93,20 @@ def test_normal_quantiles_of_stretches_are_those_of_each_level():
     level = np.repeat([0.01, 0.2, 0.01, 1e-9], [3, 1, 4, 2])
     assert normal_quantiles(level).tolist() == special.ndtri(level).tolist()
     assert normal_quantiles(0.05) == special.ndtri(0.05)
+
+
+def test_whole_outputs_are_counted_on_both_sides_whether_their_rows_are_weighed_or_not():
+    """A side without weights counted as one without hits, and the race took that for a violation."""
+    first, second = encode([[True, False]] * 3), encode([[True, False]] * 2 + [[False, True]])
+    rows = [(group.shape, [column.repeat(group.weights) for column in group.columns]) for group in second.groups]
+    plain = Outputs(tuple(Group(shape, len(columns[0]), tuple(columns)) for shape, columns in rows))
+    found, same = whole_outputs(first, plain), whole_outputs(first, second)
+    assert (
+        dict(zip(found.outputs, zip(found.x, found.y, strict=True), strict=True)).items()
+        >= {
+            (shape, leaves): (x, y) for (shape, leaves), x, y in zip(same.outputs, same.x, same.y, strict=True) if x
+        }.items()
+    )
 
 
 def test_of_very_many_whole_outputs_the_frequent_ones_are_counted(monkeypatch):

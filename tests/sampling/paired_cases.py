@@ -99,17 +99,17 @@ def gumbel_max(queries, rng):
     return int(np.argmax([rng.gumbel(q, 1.5) for q in queries]))
 
 
-@case([3], [2], *(Interval(Value(), None, n) for n in (3, 5)), shares=False)
+@case([3], [2], *(Interval(Value(), None, n) for n in (3, 5)))
 def geometric(queries, rng):
     return queries[0] + rng.geometric(0.4) - rng.geometric(0.4)
 
 
-@case([3], [2], *(Equals(Value(), n) for n in (2, 3)), shares=False)
+@case([3], [2], *(Equals(Value(), n) for n in (2, 3)))
 def whole_numbers(queries, rng):
     return int(queries[0] + rng.integers(-1, 2))
 
 
-@case([3], [2], *(Equals(Value(), n) for n in (2.0, 3.0)), shares=False)
+@case([3], [2], *(Equals(Value(), n) for n in (2.0, 3.0)))
 def choice(queries, rng):
     return float(queries[0] + rng.choice([-1.0, 0.0, 1.0]))
 

@@ -19,9 +19,9 @@ from refutedp.detector.cross_examine import Contradicted, cross_examine
 from refutedp.detector.exactly import prove_again
 from refutedp.detector.pieces import proof_by_pieces
 from refutedp.detector.plan import planned
-from refutedp.detector.prepare import TRIAL_RUNS
 from refutedp.detector.profile import profile_runs
 from refutedp.detector.result import Effort, Result, Sweep, Verdict
+from refutedp.detector.trials import TRIAL_RUNS
 from refutedp.detector.verdict import detectable, distrust_note, verdict_of
 from refutedp.events.predicates import Pieces
 from refutedp.explain.told import explained_later

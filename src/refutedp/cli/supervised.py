@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,8 @@ _PATIENCE = 2.0
 """Seconds between a Ctrl-C and the next sign of life, at most; a sign is given ten times a second."""
 _TOGETHER = 1.0
 """Seconds within which a second interrupt is the first one again: sent by the terminal, and handed on."""
+_AGAIN = 0.02
+"""Seconds after which an interrupt that came while a module was imported comes again."""
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux: whoever loses its parent becomes a child of the supervisor."""
 _HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(os, "fork") else ()
@@ -59,16 +62,34 @@ def supervise() -> None:
 
 
 class _Once:
-    """Raises KeyboardInterrupt for an interrupt, but not for the same one again."""
+    """Raises KeyboardInterrupt for an interrupt, but not for the same one again, and not while a module is imported.
+
+    Extension modules swallow exceptions that are raised while they are made, and the command would go on.
+    """
 
     def __init__(self) -> None:
         self._last = -_TOGETHER
+        self._came = math.inf
 
-    def __call__(self, _: int, __: FrameType | None) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now - self._last >= _TOGETHER:
-            self._last = now
-            raise KeyboardInterrupt
+        if now - self._last < _TOGETHER:
+            return
+        self._came = min(self._came, now)
+        if now - self._came < _PATIENCE / 2 and _imports(frame):
+            threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
+            return
+        self._last, self._came = now, math.inf
+        raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Supervisor:

@@ -1,22 +1,18 @@
-"""Turns the request into runnable pairs: fills in arguments, tries each pair, chooses its sampler."""
+"""Turns the request into runnable pairs: asks the sources, completes each pair, tries it, chooses its sampler."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from refutedp.detector.clock import Clock
-from refutedp.events.predicates import nearly_all
+from refutedp.detector.fill_arguments import complete, given_arguments, known_and_domains
+from refutedp.detector.trials import as_arrays, try_out_pairs, wants_arrays
 from refutedp.inputs.analysed import Analysed
-from refutedp.inputs.arguments import Between, FoundArguments, Limits, OneOf, find_arguments
 from refutedp.inputs.arguments.problem import wanted_arguments
 from refutedp.inputs.evolved import Evolved
 from refutedp.inputs.given import datasets_of
@@ -24,26 +20,21 @@ from refutedp.inputs.levels import Levels
 from refutedp.inputs.source import PairSource, SearchSpace, Seen, sources_for
 from refutedp.model.adjacency import AddRemove, Adjacency, AnyTwo, Replace
 from refutedp.model.claims import Claim
-from refutedp.model.errors import BeyondBoundsError, MechanismError, UsageError
-from refutedp.model.mechanism import NOISE_NAMES, Mechanism
-from refutedp.model.outputs import Group
+from refutedp.model.errors import UsageError
+from refutedp.model.mechanism import Mechanism
 from refutedp.model.records import Pair
-from refutedp.model.settings import PROOF_STREAM, TRIAL_STREAM, Progress, Settings, child
-from refutedp.sampling.pool.tasks import Task, pool_for
-from refutedp.sampling.sampler import PlainSampler, Runs, Sampler, Samplers, as_written
+from refutedp.model.settings import PROOF_STREAM, Progress, Settings, child
+from refutedp.sampling.pool.tasks import pool_for
+from refutedp.sampling.sampler import Sampler, Samplers, as_written
 
 T = TypeVar("T")
 
-TRIAL_RUNS = 9
-TRIALS, ALL_TRIALS, ANALYSIS, PROOF = 0.1, 0.2, 0.15, 0.15
-"""The part of the time for trials as planned, for trials that take longer than that, for sources that call, and for
-the proof that one pair can be lifted."""
+ANALYSIS, PROOF = 0.15, 0.15
+"""The part of the time for sources that call, and for the proof that one pair can be lifted."""
 PROOF_CALLS = 200
 """About how many calls that proof takes."""
 ANALYSIS_CALLS = 1_000
 """About how many calls those sources make at least."""
-SILENCE = 0.5
-"""Seconds after which trials are told of."""
 ENOUGH_TIMED = 1.0
 """Seconds of runs, by the trials, that say more of their speed than the trials do: to start processes takes long."""
 SLOW, SLOW_CALL = 4.0, 1e-3
@@ -52,11 +43,6 @@ LIFTED_PART = 0.05
 """What a lifted run is thought to take of a call, until it is measured."""
 EVOLVED_LIFTED, EVOLVED_CALLS = (8, 4_000), (50, 500)
 """Calls for evolution: one for so many search runs, and at least so many; fewer where every run is a call."""
-CLAIMED_NUMBERS = ("delta", "rho", "mu", "alpha")
-"""Numbers of claims besides epsilon, which are handed to parameters of these names."""
-
-SOLVER_UNITS = 30_000_000
-"""The solver's work on all pairs together, in its own count: some millions take a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +197,7 @@ class Prepared:
             self.settings.seed,
             calls=max(self.settings.search_runs // part, least),
         )
-        wanted = wanted_arguments(self.mechanism, *_known_and_domains(self._given))
+        wanted = wanted_arguments(self.mechanism, *known_and_domains(self._given))
         return [Levels(space), Analysed(space), Evolved(space, wanted=wanted)]
 
     def shorter(self, pair: Pair) -> Sampler | None:
@@ -236,15 +222,15 @@ class Prepared:
 
     def _sampled(self, bare: Sequence[Pair]) -> list[Sampler]:
         """The samplers of some pairs, which join the others: complete with arguments, and tried out."""
-        if _wants_arrays(self.mechanism):
-            bare = [_as_arrays(pair) for pair in bare]
+        if wants_arrays(self.mechanism):
+            bare = [as_arrays(pair) for pair in bare]
         # Sources that know the arguments give them along.
         asked = [pair for pair in bare if not pair.arguments]
         filled, notes, calls = complete(self.mechanism, asked, self._given, self.settings, self._report)
         filled += [pair for pair in bare if pair.arguments]
         trial = [as_written(self.mechanism, pair, self.settings.on_error) for pair in filled]
         first = len(self.samplers)
-        tried, trials, took, alike = _trial(
+        tried, trials, took, alike = try_out_pairs(
             trial,
             first,
             own_data=self._own_data,
@@ -292,250 +278,3 @@ class Prepared:
         # A lift that is wrong on one input is not to be trusted on another.
         wrong = any(refusal.wrong for refusal in refusals)
         return [sampler.by_plain_calls() if wrong else sampler for sampler, _ in chosen]
-
-
-def _wants_arrays(mechanism: Mechanism) -> bool:
-    annotation = mechanism.data_annotation
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return "ndarray" in text or "NDArray" in text
-
-
-def _as_arrays(pair: Pair) -> Pair:
-    """Lists of numbers as arrays; what is something else already stays what it is."""
-    if not all(isinstance(data, list | tuple) for data in (pair.d1, pair.d2)):
-        return pair
-    try:
-        return replace(pair, d1=np.asarray(pair.d1, dtype=float), d2=np.asarray(pair.d2, dtype=float))
-    except (TypeError, ValueError):  # records of another kind
-        return pair
-
-
-def _trial(
-    samplers: list[PlainSampler],
-    first: int,
-    *,
-    own_data: bool,
-    settings: Settings,
-    notes: list[str],
-    clock: Clock,
-    report: Callable[[Progress], None],
-) -> tuple[list[PlainSampler], int, list[float], list[bool]]:
-    """Run every pair a few times: a mechanism that always fails is an error, not an output.
-
-    Returns the pairs, how many runs it took, what a call took on each, and whether all its runs released the same.
-    Where calls are slow, runs are fewer; when the time for trials is up, the pairs that are left are left out.
-    """
-    calls = cut = 0
-
-    def try_out(samplers: Sequence[PlainSampler]) -> tuple[list[PlainSampler], list[Runs], list[float]]:
-        nonlocal calls, cut
-        kept, tried, took, more = [], [], [], TRIAL_RUNS - 2
-        spent, allowed = 0.0, TRIALS * clock.limit / max(len(samplers), 1)
-
-        def timed(sampler: PlainSampler, runs: int, seeds: np.random.SeedSequence) -> tuple[Runs, float]:
-            nonlocal calls, spent
-            start = time.perf_counter()
-            made = sampler.run(runs, runs, seeds)
-            seconds = time.perf_counter() - start
-            calls, spent = calls + 2 * runs, spent + seconds
-            return made, seconds / runs
-
-        def late() -> bool:
-            return spent > ALL_TRIALS * clock.limit
-
-        for number, sampler in clock.cut("pairs", enumerate(samplers), late):
-            cut = number + 1
-            seeds = child(settings.seed, TRIAL_STREAM, first + number)
-            try:
-                # A first call may load a library, and a machine may be busy with something else for a moment. Two are
-                # made in any case: calls are counted, and a result must not depend on the machine.
-                _, once = timed(sampler, 1, child(settings.seed, TRIAL_STREAM, first + number))
-                runs, again = timed(sampler, 1, seeds)
-                once = min(once, again)
-            except BeyondBoundsError as error:
-                if not sampler.pair.outside:
-                    raise
-                notes.append(f"A pair beyond your inputs was left out: {error}.")
-                continue
-            fitting = int(min(allowed / max(once, 1e-9), TRIAL_RUNS)) - 2
-            more = clock.choose("trial runs", more, partial(max, fitting, 0))
-            if more:
-                runs, once = timed(sampler, more, seeds)
-            kept.append(sampler)
-            tried.append(runs)
-            took.append(once / 2)
-            if clock.spent > SILENCE:
-                report(Progress("trials", 2 * (2 + more) * cut, 2 * (2 + more) * len(samplers)))
-        return kept, tried, took
-
-    asked = len(samplers)
-    given = samplers
-    samplers, tried, took = try_out(given)
-    if _all_failed(tried) and first == 0 and not own_data and isinstance(samplers[0].pair.d1, list):
-        # A mechanism that calls queries.sum() wants arrays, and fails on every list.
-        numeric = _numeric(samplers[0].pair)
-        arrays = [replace(one, pair=_as_arrays(one.pair)) for one in given] if numeric else given
-        arrays, again, seconds = try_out(arrays)
-        if not _all_failed(again):
-            notes.append("The mechanism fails on lists, so the inputs are NumPy arrays.")
-            samplers, tried, took = arrays, again, seconds
-    if _all_failed(tried) and first == 0:
-        _explain_failure(samplers[0], settings)
-    labels = {g.shape.label for g in _groups(tried) if not g.shape.error}
-    if len(labels) > 1:
-        notes.append(f"The type of the output differs from run to run: {', '.join(sorted(labels))}.")
-    if cut < asked:
-        notes.append(
-            f"Calls are slow: of {asked} pairs, {cut} were tried. For all of them, say time_limit=inf "
-            "(--time-limit inf)."
-        )
-    return samplers, calls, took, [nearly_all(runs.first, runs.second) != "" for runs in tried]
-
-
-def _numeric(pair: Pair) -> bool:
-    return all(isinstance(item, (int, float)) for item in [*pair.d1, *pair.d2])
-
-
-def _groups(tried: list[Runs]) -> list[Group]:
-    return [group for runs in tried for side in (runs.first, runs.second) for group in side.groups]
-
-
-def _all_failed(tried: list[Runs]) -> bool:
-    return all(group.shape.error for group in _groups(tried))
-
-
-def _explain_failure(sampler: PlainSampler, settings: Settings) -> None:
-    name = sampler.mechanism.name
-    try:
-        replace(sampler, on_error="raise").run(1, 1, child(settings.seed, TRIAL_STREAM, 0))
-    except MechanismError as error:
-        raise MechanismError(f"{name}() failed on every trial run, so nothing can be tested: {error}") from error
-    raise MechanismError(f"{name}() failed on nearly every trial run: its outputs cannot be tested")
-
-
-def given_arguments(mechanism: Mechanism, claim: Claim, args: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the user gave, and the claim's own numbers for the parameters that are called like them."""
-    given = _check_arguments(mechanism, args)
-    return {**given, **_from_claim(mechanism, claim, given)}
-
-
-def _from_claim(mechanism: Mechanism, claim: Claim, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The claim's own numbers, for the parameters of the mechanism that are called like them."""
-    names = {option.name: option.name for option in mechanism.options if option.required}
-    if mechanism.epsilon is not None:
-        names["epsilon"] = mechanism.epsilon
-    missing = [name for name in names if name in ("delta", "rho", "mu") and name not in given]
-    lacking = [name for name in missing if getattr(claim, name, None) is None]
-    if lacking:
-        raise UsageError(
-            f"{mechanism.name}() needs '{lacking[0]}', which the claim {claim} does not have: "
-            f'give it with args={{"{lacking[0]}": ...}}, or a claim that has it'
-        )
-    bound = getattr(mechanism.function, "keywords", {}) if isinstance(mechanism.function, functools.partial) else {}
-    found = {}
-    for number in ("epsilon", *CLAIMED_NUMBERS):
-        name, value = names.get(number), getattr(claim, number, None)
-        if name is not None and name not in given and value is not None:
-            if bound.get(name, value) != value:
-                raise UsageError(
-                    f"functools.partial binds {name}={bound[name]!r}, and the claim says {value!r}: "
-                    f'claim what is bound, or say which is meant with args={{"{name}": ...}}'
-                )
-            found[name] = value
-    return found
-
-
-def _check_arguments(mechanism: Mechanism, args: Mapping[str, Any] | None) -> dict[str, Any]:
-    if args is None:
-        return {}
-    if not isinstance(args, Mapping):
-        raise UsageError(f'args={args!r} must be a dict of argument names to values, such as {{"threshold": 1}}')
-    names = [option.name for option in mechanism.options]
-    if mechanism.epsilon is not None:
-        names.append(mechanism.epsilon)
-    for name in args:
-        if name not in names and not mechanism.open:
-            known = f"it takes {', '.join(names)}" if names else "it takes no arguments beside its data"
-            raise UsageError(f"args has '{name}', which {mechanism.name}() does not take: {known}")
-    return dict(args)
-
-
-def complete(
-    mechanism: Mechanism,
-    pairs: Sequence[Pair],
-    given: Mapping[str, Any],
-    settings: Settings,
-    report: Callable[[Progress], None],
-) -> tuple[list[Pair], list[str], int]:
-    """Every pair with all its arguments, notes on them, and how often the mechanism was called for that.
-
-    Pairs that gain from quieter arguments come twice.
-
-    Symbolic execution prefers diverging branches to small noise. Where that made it accept more noise than another
-    pair needs, the pair is also tried with the quiet value: which of the two shows a violation better is for the
-    runs to tell.
-    """
-    if not pairs:
-        return [], [], 0
-    known, domains = _known_and_domains(given)
-    missing = [o.name for o in mechanism.options if o.required and o.name not in known]
-    if not missing and not domains:
-        return [replace(pair, arguments=dict(known)) for pair in pairs], [], 0
-    limits = Limits(units=min(Limits().units, SOLVER_UNITS // len(pairs)))
-    tasks = [
-        Task(
-            find_arguments, (mechanism, pair.d1, pair.d2, known, domains, limits), f"{mechanism.name}() symbolically"
-        )
-        for pair in pairs
-    ]
-    found: list[FoundArguments] = []
-    for one in pool_for(settings, costs_calls=False).run(tasks):
-        found.append(one)
-        report(Progress("arguments", len(found), len(tasks), one.why))
-    completed = [_with(pair, known, one) for pair, one in zip(pairs, found, strict=True)]
-    _require_own_noise(mechanism, known, frozenset().union(*(one.scaling for one in found)))
-    quieter, calls = _quieter(mechanism, pairs, found, known, domains, limits)
-    notes = dict.fromkeys(note for one in found for note in one.notes)
-    return [*completed, *quieter], list(notes), calls + sum(one.calls for one in found)
-
-
-def _known_and_domains(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is given with a value, and what with a domain."""
-    domains = {name: value for name, value in given.items() if isinstance(value, Between | OneOf)}
-    return {name: value for name, value in given.items() if name not in domains}, domains
-
-
-def _require_own_noise(mechanism: Mechanism, known: Mapping[str, Any], scaling: frozenset[str]) -> None:
-    """Refuse to choose how much noise there is, where neither the claim nor the user has a say in it."""
-    reached = any(name in known for name in (mechanism.epsilon, *CLAIMED_NUMBERS))
-    chosen = [name for name in scaling if not reached or name in NOISE_NAMES]
-    if chosen:
-        name = min(chosen)
-        raise UsageError(
-            f"the claim does not say what '{name}' is, which decides the noise of {mechanism.name}(): give it with "
-            f'args={{"{name}": ...}}, or say epsilon_name="{name}" if it is ε'
-        )
-
-
-def _with(pair: Pair, known: Mapping[str, Any], found: FoundArguments) -> Pair:
-    return replace(pair, arguments={**known, **found.arguments}, why=found.why)
-
-
-def _quieter(
-    mechanism: Mechanism,
-    pairs: Sequence[Pair],
-    found: Sequence[FoundArguments],
-    known: Mapping[str, Any],
-    domains: Mapping[str, Any],
-    limits: Limits,
-) -> tuple[list[Pair], int]:
-    quietest = min(sum(one.scales) for one in found)
-    extra: list[Pair] = []
-    calls = 0
-    for pair, one in zip(pairs, found, strict=True):
-        if sum(one.scales) > quietest * (1 + 1e-9):
-            again = find_arguments(mechanism, pair.d1, pair.d2, known, domains, limits, prefer="noise")
-            calls += again.calls
-            if again.arguments != one.arguments:
-                extra.append(_with(pair, known, again))
-    return extra, calls

@@ -18,12 +18,10 @@ from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
+from refutedp.detector.arms import Arm, shortest_of_the_best, still_racing, tasks_of
 from refutedp.detector.confirmations import Allocation, Paired
-from refutedp.detector.look import MOST_CELLS, MOST_OPTIMISTIC, Contender, Looked, distinct, look_at
+from refutedp.detector.look import MOST_CELLS, MOST_OPTIMISTIC, Contender, distinct, look_at
 from refutedp.detector.prepare import Prepared
-from refutedp.events.predicates import complexity
 from refutedp.events.ranking import OPTIMISTIC, Scored
 from refutedp.hypothesis.claim_test import ClaimScorer, claim_test
 from refutedp.hypothesis.tests import ratio
@@ -41,7 +39,7 @@ from refutedp.model.settings import (
     child,
 )
 from refutedp.sampling.pool.tasks import Pool, Task, pool_for
-from refutedp.sampling.sampler import Sampler, chunk_sizes
+from refutedp.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from refutedp.sampling.lifted import CommonNoise
@@ -58,34 +56,8 @@ PARTS = {"pilot": 0.3, "search": 0.6, "rank": 0.3, "shorten": 0.3}
 """Of the time that is left, if it is limited, the part that a round may take at most."""
 LEAST_RUNS = 100
 """Runs a side that a round makes in any case."""
-LAST_EVENTS = 8
-"""Events in the very last round: the fewer, the less chance has to be paid for."""
 LEARNING_PAIRS = 3
 """Pairs on which events of several coordinates are learned, which is half of the time of a look at few numbers."""
-_NEAR = 0.003  # of the best score: the shortest of such events is chosen
-_LONG, _NEAR_A_LONG_ONE = 8, 0.02
-"""A learned sum of so many parts gives way to a shorter event that scores less by this part of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """A pair in the race: what was seen of it so far, and its events in the last rounds."""
-
-    number: int
-    sampler: Sampler
-    looked: Looked | None = None
-    contenders: tuple[Contender, ...] = ()
-
-    @property
-    def seen(self) -> Looked:
-        """What the last look saw."""
-        assert self.looked is not None, "the pilot looks at every pair"
-        return self.looked
-
-    @property
-    def score(self) -> float:
-        """That of its best event, on the latest runs."""
-        return max(one.score for one in self.contenders) if self.contenders else self.seen.score
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +290,7 @@ class Rounds:
                 arms = still_racing(arms, pairs)
             runs = self.affordable("rank", arms, units * self.settings.search_runs)
             seeds = [child(self.settings.seed, ROUND_STREAM, stage, arm.number) for arm in arms]
-            batches = [_tasks(arm, runs, one) for arm, one in zip(arms, seeds, strict=True)]
+            batches = [tasks_of(arm, runs, one) for arm, one in zip(arms, seeds, strict=True)]
             level = OPTIMISTIC / sum(len(arm.contenders) for arm in arms)
             results = self._pool.run([task for batch in batches for task in batch])
             ranked: list[Arm] = []
@@ -329,7 +301,7 @@ class Rounds:
                 self.report(Progress("rank", 2 * runs * len(ranked), 2 * runs * len(arms)))
             all_runs += 2 * runs * len(arms)
             arms = ranked
-        arm, best = _shortest_of_the_best(arms)
+        arm, best = shortest_of_the_best(arms)
         found, counts = best.found, best.counts
         assert counts is not None, "all contenders have run"
         scored = replace(found, x=found.x + counts.x, y=found.y + counts.y, score=best.score)
@@ -419,33 +391,3 @@ class Rounds:
     @property
     def _pool(self) -> Pool:
         return pool_for(self.settings, costs_calls=self.prepared.costs_calls)
-
-
-def still_racing(arms: Sequence[Arm], pairs: int) -> list[Arm]:
-    """The best contenders, of the best pairs."""
-    best = sorted(arms, key=lambda arm: -arm.score)[:pairs]
-    scores = sorted((one.score for arm in best for one in arm.contenders), reverse=True)
-    least = scores[:LAST_EVENTS][-1]
-    racing = [replace(arm, contenders=tuple(one for one in arm.contenders if one.score >= least)) for arm in best]
-    return [arm for arm in racing if arm.contenders]
-
-
-def _tasks(arm: Arm, runs: int, seeds: np.random.SeedSequence) -> list[Task[tuple[Counts, ...]]]:
-    """The runs of one pair: one task if they are lifted, else several, for as many cores."""
-    events = tuple(one.found.event for one in arm.contenders)
-    if arm.sampler.shares_noise:
-        return [Task(arm.sampler.paired, (events, runs, seeds), arm.sampler.what)]
-    sizes = chunk_sizes(runs, arm.sampler.chunk)
-    return [
-        Task(arm.sampler.paired, (events, size, part), arm.sampler.what)
-        for size, part in zip(sizes, seeds.spawn(len(sizes)), strict=True)
-    ]
-
-
-def _shortest_of_the_best(arms: Sequence[Arm]) -> tuple[Arm, Contender]:
-    """Among the events that score nearly as much as the best one, the one that is shortest to explain."""
-    ranked = [(arm, one) for arm in arms for one in arm.contenders]
-    best = max((one for _, one in ranked), key=lambda one: one.score)
-    less = _NEAR if complexity(best.found.event) <= _LONG else _NEAR_A_LONG_ONE
-    near = [both for both in ranked if both[1].score >= best.score - less * abs(best.score)]
-    return min(near, key=lambda both: (both[0].sampler.length + complexity(both[1].found.event), -both[1].score))

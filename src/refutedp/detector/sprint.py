@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
+from refutedp.detector.arms import Arm
 from refutedp.detector.prepare import Prepared
-from refutedp.detector.race import Arm, Found, Rounds
+from refutedp.detector.race import Found, Rounds
 from refutedp.events.predicates import complexity
 from refutedp.events.ranking import Scored
 from refutedp.hypothesis.claim_test import ClaimScorer, claim_test

@@ -42,11 +42,14 @@ def whole_outputs(first: Outputs, second: Outputs) -> WholeOutputs | None:
     >>> [str(leaves) for _, leaves in found.outputs], found.x.tolist(), found.y.tolist()
     (['(1, 2)', '(1, 3)'], [3, 0], [1, 2])
     """
-    groups = [
+    short = [
         (side, group)
         for side, group in _groups(first, second)
-        if group.weights is not None and "float" not in group.shape.kinds and 2 <= len(group.columns) <= LONGEST
+        if "float" not in group.shape.kinds and 2 <= len(group.columns) <= LONGEST
     ]
+    # What repeats on one side is counted on both.
+    repeating = {group.shape for _, group in short if group.weights is not None}
+    groups = [(side, group) for side, group in short if group.shape in repeating]
     seen = sum(group.rows for _, group in groups)
     return _counted(groups, FREQUENT if seen > MOST_OUTPUTS else 1)
 

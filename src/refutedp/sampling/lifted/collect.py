@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refutedp.model.errors import UnsupportedOutputError
-from refutedp.model.outputs import Array, Group, Kind, Outputs, Path, Shape, merge
+from refutedp.model.outputs import Array, Group, Kind, Outputs, Path, Shape, compress, merge
 from refutedp.sampling.encode import Raised, column_of, encode, group_rows, shape_of, step_to
 from refutedp.sampling.lifted.columns.array import ArrayColumn
 from refutedp.sampling.lifted.columns.column import Column
@@ -207,8 +207,10 @@ def _tabulated(group: Group) -> Group:
 
     Counting into a table is several times cheaper than the sorting that `compress` needs for leaves of any kind.
     """
-    if group.rows < _WORTH_TABULATING or set(group.shape.kinds) - {"bool", "int", "none"}:
+    if set(group.shape.kinds) - {"bool", "int", "none"}:
         return group
+    if group.rows < _WORTH_TABULATING:
+        return compress(group)
     lows: list[int] = []
     sizes: list[int] = []
     for column in group.columns:

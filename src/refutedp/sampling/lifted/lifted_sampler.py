@@ -19,7 +19,7 @@ from refutedp.sampling.lifted.collect import group_of, quick_key, row_of
 from refutedp.sampling.lifted.execution import CannotLift
 from refutedp.sampling.lifted.lift import Lift, watching
 from refutedp.sampling.lifted.noise.importance_noise import AvoidingNoise, ImportanceNoise, NoiseRegion, Plan
-from refutedp.sampling.lifted.noise.shared_noise import CommonNoise, NoisePlace, SharedNoise
+from refutedp.sampling.lifted.noise.shared_noise import CommonNoise, NoiseInCommon, NoisePlace, SharedNoise
 from refutedp.sampling.sampler import PlainSampler, Runs, Sampler
 
 Lifts: TypeAlias = tuple[Lift, Lift]
@@ -255,8 +255,8 @@ def sample_paired(
                 alone = SharedNoise(size)
                 made.append([lift.sample(size, rng, alone) for lift in lifts])
             else:
-                place = NoisePlace(common[1], start, size)
-                made.append([common[0].outputs(lift, place) for lift in lifts])
+                noise = NoiseInCommon(common[0], NoisePlace(common[1], start, size))
+                made.append([noise.outputs(lift) for lift in lifts])
     return join([first for first, _ in made]), join([second for _, second in made])
 
 

@@ -29,8 +29,9 @@ RECENT = 2
 """Samples of so many lifts are remembered: most pairs have an input in common with the last one."""
 MOST_SHARED = 2**21
 """So many numbers of each."""
-WORTH_ALL = 0.1
-"""A draw that at least this part of the runs make is drawn for all of them."""
+WORTH_ALL, MOST_FEW = 0.5, 32
+"""A draw that at least this part of the runs make is drawn for all of them, and so are so many draws that fewer make:
+paired runs need the same noise on both sides, and all pairs of a search share it."""
 
 
 class NoisePlace(NamedTuple):
@@ -141,6 +142,18 @@ class SharedNoise:
         return whole if runs is None else take_runs(whole, runs)
 
 
+class Sample(NamedTuple):
+    """What a lift made of the noise of a place, and the common draws that it made for that."""
+
+    outputs: Outputs
+    draws: frozenset[Key]
+
+    @property
+    def numbers(self) -> int:
+        """How many the outputs hold."""
+        return sum(group.rows * len(group.columns) for group in self.outputs.groups)
+
+
 class CommonNoise:
     """Standard noise by place, draw and distribution, drawn when it is first asked for; it travels without what it
     keeps.
@@ -155,60 +168,85 @@ class CommonNoise:
 
     def __init__(self, seeds: np.random.SeedSequence) -> None:
         self._seeds = seeds
-        self._kept: dict[tuple[tuple[int, ...], Key], Array] = {}
+        self._kept: dict[tuple[NoisePlace, Key], Array] = {}
         self._numbers = 0
-        self._samples: dict[Samples, dict[NoisePlace, Outputs]] = {}
-
-    def outputs(self, lift: Samples, place: NoisePlace) -> Outputs:
-        """What a lift makes of the noise of a place; made once for pairs that share an input and follow each other.
-
-        Draws that few runs make come from a generator of this lift and place alone, so it does not matter who asks.
-        """
-        kept = self._samples.pop(lift, {})
-        self._samples[lift] = kept
-        if len(self._samples) > RECENT:
-            del self._samples[next(iter(self._samples))]
-        known = kept.get(place)
-        if known is None:
-            rng = np.random.default_rng(self._seeds_of(*place, lift.number))
-            known = lift.sample(place.runs, rng, NoiseInCommon(self, place))
-            if sum(map(_numbers, (known, *kept.values()))) <= MOST_SHARED:
-                kept[place] = known
-        return known
+        self._samples: dict[Samples, dict[NoisePlace, Sample]] = {}
 
     def column(self, place: NoisePlace, key: Key) -> Array:
         """One draw of all runs of a place; callers must not write to it."""
         found = self._kept.get((place, key))
         if found is None:
             told = key.distribution if key.params is None else f"{key.distribution}{key.params}"
-            seeds = self._seeds_of(*place, key.position, crc32(told.encode()), *(key.shape or ()))
-            found = _standard_noise(key, place.runs, Source(np.random.default_rng(seeds)))
+            rng = self.generator(*place, key.position, crc32(told.encode()), *(key.shape or ()))
+            found = _standard_noise(key, place.runs, Source(rng))
             if self._numbers + found.size <= MOST_KEPT:
                 self._numbers += found.size
                 self._kept[place, key] = found
         return found
 
-    def _seeds_of(self, *names: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence(self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, *names))
+    def generator(self, *names: int) -> np.random.Generator:
+        """A generator for what has this name."""
+        seeds = np.random.SeedSequence(self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, *names))
+        return np.random.default_rng(seeds)
+
+    def recall(self, place: NoisePlace, lift: Samples) -> Sample | None:
+        """What a lift made of the noise of a place, if that is remembered; its samples are then the latest."""
+        known = self._samples.pop(lift, {})
+        self._samples[lift] = known
+        if len(self._samples) > RECENT:
+            del self._samples[next(iter(self._samples))]
+        return known.get(place)
+
+    def remember(self, place: NoisePlace, lift: Samples, sample: Sample) -> None:
+        """Keep a sample for the next pairs, with others of its lift as long as they are not large together."""
+        known = self._samples[lift]
+        if sum(one.numbers for one in (sample, *known.values())) <= MOST_SHARED:
+            known[place] = sample
 
     def __reduce__(self) -> tuple[type[CommonNoise], tuple[np.random.SeedSequence]]:
         return CommonNoise, (self._seeds,)
 
 
 class NoiseInCommon(SharedNoise):
-    """What one lift sees of the common noise of a place; draws that only few of its runs make are its own."""
+    """What one pair sees of the common noise of a place.
+
+    Beyond some draws that only few runs make, such draws are the pair's own: a column of all runs would be a waste.
+    """
 
     def __init__(self, common: CommonNoise, place: NoisePlace) -> None:
         super().__init__(place.runs)
         self._common = common
         self._place = place
+        self._asked: dict[Key, bool] = {}
+        """The draws that the sample in the making asked for, and whether they are common."""
+        self._few = 0
+        self._promised: frozenset[Key] = frozenset()
+        self._own = False
+
+    def outputs(self, lift: Samples) -> Outputs:
+        """What a lift makes of this noise; made once for pairs that share an input and follow each other.
+
+        Only what depends on the input and the noise in common alone is shared, or else it would matter who came
+        first. Runs that are finished by calls draw from a generator of this input and place.
+        """
+        known = self._common.recall(self._place, lift)
+        if known is not None and not self._own:
+            # The other side shall find the draws that this one would have made.
+            self._promised |= known.draws
+            return known.outputs
+        self._asked, self._few = {}, 0
+        outputs = lift.sample(self.n, self._common.generator(*self._place, lift.number), self)
+        if not self._own:
+            self._common.remember(self._place, lift, Sample(outputs, frozenset(self._asked)))
+        return outputs
 
     def _standard(self, key: Key, runs: Array | None, source: Source) -> Array:
-        if key not in self.columns and (runs is None or len(runs) >= WORTH_ALL * self.n):
+        if key not in self._asked:
+            few = runs is not None and len(runs) < WORTH_ALL * self.n
+            self._few += few
+            self._asked[key] = not few or self._few <= MOST_FEW
+        if not self._asked[key]:
+            self._own = True
+        if key not in self.columns and (self._asked[key] or key in self._promised):
             self.columns[key] = (self._common.column(self._place, key), None)
         return super()._standard(key, runs, source)
-
-
-def _numbers(outputs: Outputs) -> int:
-    """How many numbers outputs hold."""
-    return sum(group.rows * len(group.columns) for group in outputs.groups)
