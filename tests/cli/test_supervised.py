@@ -97,10 +97,14 @@ def test_an_interrupt_that_comes_while_a_module_is_imported_comes_again(tmp_path
         "except KeyboardInterrupt:\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+
+    def go_on():
+        importlib.import_module("swallows")
+        time.sleep(5)
+
     before = signal.signal(signal.SIGINT, _Once())
     try:
         with pytest.raises(KeyboardInterrupt):
-            importlib.import_module("swallows")
-            time.sleep(5)
+            go_on()
     finally:
         signal.signal(signal.SIGINT, before)
