@@ -23,7 +23,7 @@ from refutedp.model.records import Pair
 from refutedp.model.settings import EVOLVE_STREAM, child
 from refutedp.tracing.ledger import WHOLE, Ledger, Loss
 
-BETTER, MORE = 1.4, 1.2
+BETTER, MORE = 1.4, 1.4
 """How many times what pairs cost so far, and what the claim allows, a new one must cost to be worth runs."""
 BEYOND = 1.5
 """How many times what the claim allows a shorter pair must cost that is run afresh for it."""

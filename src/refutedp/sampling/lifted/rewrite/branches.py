@@ -26,7 +26,6 @@ from typing import Any
 from refutedp.sampling.lifted.columns.builtin import LIFTED_BUILTINS, lifted_sorted
 from refutedp.sampling.lifted.columns.drawn_text import format_text, formatted, join_text, percent
 from refutedp.sampling.lifted.rewrite import quick
-from refutedp.sampling.lifted.rewrite.breaks import flag_breaks
 from refutedp.sampling.lifted.rewrite.chosen import UNSET
 from refutedp.sampling.lifted.rewrite.expressions import Expressions, helper_of, may_be_drawn
 from refutedp.sampling.lifted.rewrite.harmless import HARMLESS
@@ -53,7 +52,6 @@ def joined_code(code: types.CodeType) -> types.CodeType | None:
     """
 
     def rewrite(function: ast.FunctionDef) -> bool:
-        flag_breaks(function)
         rewriter = _Rewriter(function)
         rewriter.visit(function)
         return rewriter.count > 0
