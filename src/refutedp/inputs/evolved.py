@@ -25,7 +25,7 @@ from refutedp.tracing.ledger import WHOLE, Ledger, Loss
 
 BETTER, MORE = 1.4, 1.4
 """How many times what pairs cost so far, and what the claim allows, a new one must cost to be worth runs."""
-BEYOND = 1.5
+BEYOND = 1.7
 """How many times what the claim allows a shorter pair must cost that is run afresh for it."""
 PARENTS, CHILDREN, GENERATIONS = 8, 32, 8
 MOST_PROPOSED = 3
