@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from refutedp.exact.chances import Breach
     from refutedp.exact.path_list import Enumerator, PathList
 
-STEPS = 5_000
-"""Draws, decisions and looks at events that all pairs may take: about a quarter of a second."""
+STEPS = 4_300
+"""Draws, decisions and looks at events that all pairs may take: at most half a second."""
 STEPS_OF_INTEGRAL = 250
 """What the integral over a path on which draws are compared counts for."""
 MOST_INTEGRALS = 16
