@@ -323,25 +323,28 @@ def still_refuted(
 
     They tell where what is missing is far less likely than the event that `told` is about.
     """
-    from refutedp.exact.chances import worst_breach
-    from refutedp.exact.path_list import Enumerator
-
-    known = _KnownPaths(Enumerator(mechanism), settings)
-    first, second = (known.of(data, told.pair.arguments) for data in (told.pair.d1, told.pair.d2))
-    if first is None or second is None or max(first.missing, second.missing) > FAR_LESS * told.low:
-        return None, known.calls
-    return worst_breach(first, second, claim, known.spend) is not None, known.calls
+    return _broken_by_paths(mechanism, told.pair, claim, settings, FAR_LESS * told.low)
 
 
 def refuted_by_paths(mechanism: Mechanism, pair: Pair, claim: Claim, settings: Settings) -> tuple[bool, int]:
     """Whether enumerated paths break the claim on the pair, where they can be followed, and the calls that took."""
     if settings.paths == 0 or not _takes_part(mechanism, claim, settings):
         return False, 0
+    broken, calls = _broken_by_paths(mechanism, pair, claim, settings, math.inf)
+    return broken is True, calls
+
+
+def _broken_by_paths(
+    mechanism: Mechanism, pair: Pair, claim: Claim, settings: Settings, missing: float
+) -> tuple[bool | None, int]:
+    """Whether enumerated paths break the claim; None where there are none, or more than `missing` is unknown."""
     from refutedp.exact.chances import worst_breach
     from refutedp.exact.path_list import Enumerator
 
     known = _KnownPaths(Enumerator(mechanism), settings)
     first, second = (known.of(data, pair.arguments) for data in (pair.d1, pair.d2))
     if first is None or second is None or not first.paths or not second.paths:
-        return False, known.calls
+        return None, known.calls
+    if max(first.missing, second.missing) > missing:
+        return None, known.calls
     return worst_breach(first, second, claim, known.spend) is not None, known.calls
